@@ -1,5 +1,6 @@
 // Any bytes as the kernel's log, a record a line: each finding is one of the checks that lines tell, with a device and
-// a text that are short and printable, and as a line for the agent it is read as it was written.
+// a text that are short and printable, and as a line for the agent it is read as it was written. The same bytes as what
+// smartctl prints: they are read, or there is a reason why not.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "nodeagent/health/kernel_reader.h"
 #include "nodeagent/health/wire/health_line.h"
+#include "nodeagent/health/wire/smart_document.h"
 #include "tests/fuzz/holds.h"
 
 namespace {
@@ -53,5 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Finding& finding : reader.Due(now_ms + kHoldMs)) Check(finding);
   Holds(!reader.NextDue(), "nothing is held for ever");
   (void)ParseHealthLine({reinterpret_cast<const char*>(data), size});
+  const auto reading = ParseSmartDocument({reinterpret_cast<const char*>(data), size});
+  Holds(reading.ok() || !reading.status().message().empty(), "a reason", "");
   return 0;
 }

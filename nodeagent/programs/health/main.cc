@@ -1,10 +1,13 @@
-// glim-health --kmsg PATH --root PATH --state FILE [--folder FOLDER]... [--nvml LIBRARY] [--hurry N]: started by
-// glim-agent, never by hand. It looks after the node's hardware, and writes a line for each event and each condition
-// that begins or ends to its standard output (nodeagent/health/wire/health_line.h). Each source is read on a thread of
-// its own; the main thread numbers, keeps and tells what they find, and says every few seconds that it is there.
+// glim-health --kmsg PATH --root PATH --state FILE [--folder FOLDER]... [--nvml LIBRARY] [--smartctl PROGRAM]
+// [--smart-every SECONDS] [--hurry N]: started by glim-agent, never by hand. It looks after the node's hardware, and
+// writes a line for each event and each condition that begins or ends to its standard output
+// (nodeagent/health/wire/health_line.h). Each source is read on a thread of its own; the main thread numbers, keeps and
+// tells what they find, and says every few seconds that it is there.
 // glim-health --write FOLDER: writes a little there, and ends.
+// glim-health --serve smart: asks disks for the one that started it (smart_helper.h).
 //
 // It ends on SIGTERM, or when nobody reads it any more. Threads that hang are left to the kernel.
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -30,6 +33,8 @@
 #include "nodeagent/programs/health/memory_source.h"
 #include "nodeagent/programs/health/port_source.h"
 #include "nodeagent/programs/health/privileges.h"
+#include "nodeagent/programs/health/smart_helper.h"
+#include "nodeagent/programs/health/smart_source.h"
 #include "nodeagent/programs/health/write_probe.h"
 
 namespace glim::nodeagent::health {
@@ -73,12 +78,13 @@ Result<std::string> BootOf(const HealthOptions& options) {
 }
 
 // Until it is told to end.
-[[noreturn]] void Watch(const HealthOptions& options, Journal& journal) {
+[[noreturn]] void Watch(const HealthOptions& options, SmartHelper smart, Journal& journal) {
   std::vector<std::unique_ptr<SourceThread>> sources;
   KernelLog log(options.kmsg, CountsMemoryErrors(options), options.Every(kLogAgain), journal);
   for (const auto make : {PortSource, MemorySource, CardSource, DiskSource, WriteSource, GpuSource}) {
     sources.push_back(std::make_unique<SourceThread>(make(options), journal));
   }
+  sources.push_back(std::make_unique<SourceThread>(SmartSource(options, std::move(smart)), journal));
   if (!Tell(journal.KeptLines())) ::_exit(0);  // threads use what a return would destroy
   bool complete = false;
   for (std::int64_t alive_ms = 0; !ends && IsHeard();) {
@@ -113,8 +119,10 @@ int Main(int argc, char** argv) {
     return 2;
   }
   if (!options->write.empty()) return WriteALittle(options->write);
+  if (!options->serve.empty()) return ServeSmart(*options);
   ::signal(SIGTERM, OnSignal);
-  if (Status status = LeavePrivileges(); !status.ok()) {
+  SmartHelper smart = SmartHelper::Start(*options);
+  if (Status status = LeavePrivileges({CAP_SYSLOG}); !status.ok()) {
     std::fprintf(stderr, "glim-health: %s\n", status.message().c_str());
     return 1;
   }
@@ -124,7 +132,7 @@ int Main(int argc, char** argv) {
     return 1;
   }
   auto journal = std::make_unique<Journal>(options->state, *boot);
-  Watch(*options, *journal);
+  Watch(*options, std::move(smart), *journal);
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ TEST(ACondition, EndsClaims) {
 }
 
 TEST(ACondition, DrainsOnceAndNotAgainWhenTheNodeIsGivenBack) {
-  for (const char* check : {"pcie_slow", "nvlink_down", "gpu_row_remap_failed", "disk_read_only", "link_slow"}) {
+  for (const char* check :
+       {"pcie_slow", "nvlink_down", "gpu_row_remap_failed", "disk_read_only", "disk_failing", "link_slow"}) {
     SCOPED_TRACE(check);
     Cluster c(Zones{.nodes = 2}, Patient());
     const JobId job = c.Running(Spec(1));
@@ -82,8 +83,8 @@ TEST(ACondition, OfAGpuThatIsGoneTakesTheNodeOut) {
 }
 
 TEST(ACondition, OfOthersIsRecordedAlone) {
-  for (const char* check : {"gpu_throttled", "gpu_retired_pages_pending", "disk_slow", "disk_full_soon",
-                            "cpu_throttled", "clock_skew", "health_blind"}) {
+  for (const char* check : {"gpu_throttled", "gpu_retired_pages_pending", "disk_worn", "disk_slow", "disk_full_soon",
+                            "cpu_throttled", "health_blind"}) {
     Cluster c(Zones{.nodes = 1}, Patient());
     const JobId job = c.Running(Spec(1));
     Tell(c, kSick, {}, {IsSo(check)});

@@ -123,6 +123,7 @@ const std::vector<HealthRule>& DefaultHealthRules() {
       {.check = "link_down", .verdict = kCordoned, .ends = kNetwork, .repair = "look after the cable and the port"},
       {.check = "link_slow", .verdict = kDrained, .repair = "look after the cable and the port"},
       {.check = "disk_read_only", .verdict = kDrained, .repair = "look after the disk"},
+      {.check = "disk_failing", .verdict = kDrained, .repair = "replace the disk"},
   };
   return kRules;
 }

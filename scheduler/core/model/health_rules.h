@@ -43,10 +43,11 @@ inline constexpr HealthCheck kHealthChecks[] = {{kXidCheck},
                                                 {"link_down", true},
                                                 {"link_slow", true},
                                                 {"disk_read_only", true},
+                                                {"disk_failing", true},
+                                                {"disk_worn", true},
                                                 {"disk_slow", true},
                                                 {"disk_full_soon", true},
                                                 {"cpu_throttled", true},
-                                                {"clock_skew", true},
                                                 {"health_blind", true}};
 // Null for a name that no check has.
 const HealthCheck* FindHealthCheck(std::string_view name);

@@ -50,6 +50,18 @@ TEST(HealthRules, AnErrorOfAnNvswitchThatIsFatalDrainsItsNodeAndOthersAreRecorde
   EXPECT_EQ(BlamedFor({}, "sxid", 22013), Outcome::kNone);
 }
 
+TEST(HealthRules, ADiskThatFailsDrainsItsNodeAndOneThatIsWornIsRecorded) {
+  const HealthJudgement failing = JudgeHealth({}, {}, Finding("disk_failing", 0, TimePoint{1}));
+  EXPECT_EQ(failing.verdict, HealthVerdict::kDrained);
+  EXPECT_EQ(failing.ends, Outcome::kNone) << "it can still be read: who is there saves and leaves";
+  EXPECT_EQ(failing.repair, "replace the disk");
+  EXPECT_EQ(JudgeHealth({}, {}, Finding("disk_worn", 0, TimePoint{1})).verdict, HealthVerdict::kRecorded);
+  for (const char* check : {"disk_failing", "disk_worn"}) {
+    ASSERT_NE(FindHealthCheck(check), nullptr) << check;
+    EXPECT_TRUE(FindHealthCheck(check)->condition) << check;
+  }
+}
+
 TEST(HealthRules, EveryRowIsAboutACheckThatThereIs) {
   for (const HealthRule& rule : DefaultHealthRules()) {
     EXPECT_NE(FindHealthCheck(rule.check), nullptr) << rule.check;

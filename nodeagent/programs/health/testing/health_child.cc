@@ -22,6 +22,7 @@ namespace glim::nodeagent::health {
 namespace {
 
 constexpr std::size_t kOutputBytesMax = 16 << 20;
+constexpr const char* kWords = "glim-health: ";  // to standard error, which is the same file here
 
 }  // namespace
 
@@ -86,12 +87,25 @@ int HealthChild::End(int signal) {
   return status;
 }
 
-std::vector<HealthLine> HealthChild::Lines() const {
+std::vector<std::string> HealthChild::Output() const {
   const Result<std::string> text = ReadFile(Folder() + "/lines." + std::to_string(starts_), kOutputBytesMax);
-  std::vector<HealthLine> lines;
+  std::vector<std::string> lines;
   if (!text.ok()) return lines;
   std::istringstream all(*text);
-  for (std::string line; std::getline(all, line) && !all.eof();) {  // the last one may be half written
+  for (std::string line; std::getline(all, line) && !all.eof();) lines.push_back(line);  // the last may be half written
+  return lines;
+}
+
+std::vector<std::string> HealthChild::Words() const {
+  std::vector<std::string> words = Output();
+  std::erase_if(words, [](const std::string& line) { return !line.starts_with(kWords); });
+  return words;
+}
+
+std::vector<HealthLine> HealthChild::Lines() const {
+  std::vector<HealthLine> lines;
+  for (const std::string& line : Output()) {
+    if (line.starts_with(kWords)) continue;
     const auto parsed = ParseHealthLine(line);
     EXPECT_TRUE(parsed) << line;
     if (parsed) lines.push_back(*parsed);

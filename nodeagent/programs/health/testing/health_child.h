@@ -41,6 +41,8 @@ class HealthChild {
 
   // Of this start.
   std::vector<HealthLine> Lines() const;
+  // What it said to people, line by line.
+  std::vector<std::string> Words() const;
   std::optional<HealthLine> Find(HealthLine::Kind kind, const std::string& check, const std::string& device) const;
   // Waits for it.
   std::optional<HealthLine> Event(const std::string& check, const std::string& device,
@@ -51,6 +53,8 @@ class HealthChild {
   bool IsComplete() const;
 
  private:
+  std::vector<std::string> Output() const;
+
   const TempFolder folder_;
   int starts_ = 0;
   int seq_ = 0;
