@@ -171,7 +171,7 @@ TEST(TimeLimit, WhoIsKilledAcrossItDoesNotQueueAgain) {
   c.EditAll(job, [](ObservedTask& task) { ScriptedAgent::Release(task, 137); });
   EXPECT_EQ(c.job(job).state, JobState::kFailed);
   EXPECT_EQ(c.attempt(job).outcome, Outcome::kTimeout);
-  EXPECT_EQ(c.job(job).message, "reached its time limit of 2 min; killed, 0 steps lost");
+  EXPECT_EQ(c.job(job).message, "reached its time limit of 2 min; killed, it reported no steps");
 }
 
 TEST(TimeLimit, ALostNodeAfterItEndsTheJob) {
