@@ -133,6 +133,22 @@ attempt 2: running, zone A, steps 501-742, began 10 min ago
 )");
 }
 
+// Nobody knows what it lost: a 0 would say that it lost nothing.
+TEST(StatusView, TellsThatAJobReportsNoSteps) {
+  glim::v1::Job job = InterruptedJob();
+  job.mutable_attempts()->DeleteSubrange(1, 1);
+  glim::v1::Attempt* attempt = job.mutable_attempts(0);
+  for (auto set :
+       {&glim::v1::Attempt::set_base_step, &glim::v1::Attempt::set_last_step, &glim::v1::Attempt::set_durable_step}) {
+    (attempt->*set)(-1);
+  }
+  attempt->set_save("left_unsaved");
+  attempt->mutable_agreements(0)->set_stop_step(-1);
+  const std::string text = StatusText(job, MakeReceipts(job, Preemptors()), kNow, false);
+  EXPECT_THAT(text, ::testing::HasSubstr("interrupts  1; it reported no steps\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("2.3 s of 1 min grace used, left without saving, it reported no steps\n"));
+}
+
 TEST(StatusView, AReceiptWithoutItsPreemptorShowsItsOwnPhases) {
   glim::v1::Job job = InterruptedJob();
   auto* times = job.mutable_attempts(0)->mutable_agreements(0)->mutable_times();

@@ -169,7 +169,7 @@ TEST(MissingGpus, TakeTheNodeOutAndFailItsAttempt) {
   c.Settle();
   c.Advance(Seconds(31));
   c.Settle();
-  EXPECT_EQ(c.attempt(job, 1).message, "node n1 has gpus 7 of 8; 0 steps lost");
+  EXPECT_EQ(c.attempt(job, 1).message, "node n1 has gpus 7 of 8; it reported no steps");
   EXPECT_EQ(c.attempt(job).nodes, (std::vector{kOther, NodeId(3)}));
 }
 
