@@ -135,9 +135,9 @@ def has_rows(document):
     return any(isinstance(row, dict) for key in ("pools", "zones") for row in document.get(key) or ())
 
 
-def unknown_commands(tree, pages=None):
+def unknown_commands(tree, pages=None, program="build/release/bin/glim"):
     """Each `glim ...` of a sentence is a command of `tree` (help_text.Command) with these options."""
-    found = []
+    found, hint = [], f"is {program} built from this source?"
     everywhere = {name for one in tree.options for name in one.names} | {"--help", "-h"}
     by_words = {}
     for one in tree.walk():
@@ -157,12 +157,12 @@ def unknown_commands(tree, pages=None):
                 command = by_words[" ".join([command.words, words[at]])]
                 at += 1
             if command.commands and at < len(words) and re.fullmatch(r"[a-z]+", words[at]):
-                found.append(f"{page.name}: `{code}`: {command.words} has no command {words[at]}")
+                found.append(f"{page.name}: `{code}`: {command.words} has no command {words[at]}; {hint}")
                 continue
             known = everywhere | {name for name in command.names_of_options()}
             for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", " ".join(words[at:])):
                 if option not in known:
-                    found.append(f"{page.name}: `{code}`: {command.words} has no {option}")
+                    found.append(f"{page.name}: `{code}`: {command.words} has no {option}; {hint}")
     return found
 
 
