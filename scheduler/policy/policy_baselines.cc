@@ -1,13 +1,12 @@
 #include "scheduler/policy/policy_baselines.h"
 
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <string_view>
 #include <utility>
 
 #include "scheduler/core/model/measures.h"
 #include "scheduler/policy/policy_names.h"
+#include "sdk/base/number_text.h"
 #include "sdk/base/printable.h"
 #include "sdk/base/suggest.h"
 
@@ -51,11 +50,6 @@ bool Covers(const NodeBaseline& early, const NodeBaseline& late) {
   return (early.pool.empty() || early.pool == late.pool) && (early.gpu_type.empty() || early.gpu_type == late.gpu_type);
 }
 
-std::string Number(double number) {
-  std::array<char, 32> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
-}
-
 }  // namespace
 
 yaml::Field IntoBaselines(std::vector<NodeBaseline>* out) {
@@ -87,7 +81,7 @@ std::string BaselinesYaml(const std::vector<NodeBaseline>& baselines) {
     if (!baseline.gpu_type.empty()) rows += "gpu_type: " + YamlName(baseline.gpu_type) + ", ";
     std::string expected;
     for (const auto& [measure, number] : baseline.expected) {
-      expected += (expected.empty() ? "" : ", ") + measure + ": " + Number(number);
+      expected += (expected.empty() ? "" : ", ") + measure + ": " + NumberText(number);
     }
     rows += "expected: {" + expected + "}}";
   }

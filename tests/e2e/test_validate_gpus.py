@@ -95,7 +95,8 @@ def cordon_of_the_node_that_joins(folder, gpus, config=MEASURES):
     with own_stage(folder, nodes=ALONE, gpus=None, runtime="process", config=config, agent_options=options) as stage:
         cordon = wait_until(lambda: stage.glim.nodes()["n1"].get("cordon"), 120, "it is taken out")
         job = stage.glim.json("history")["jobs"][0]
-        assert (job["name"], job["gpus_per_node"]) == ("validate-n1", 2), "GPUs that the job does not hold are not tested"
+        asked = (job["name"], job["gpus_per_node"])
+        assert asked == ("validate-n1", 2), "GPUs that the job does not hold are not tested"
         assert cordon["by"] == "health" and validation(stage)["bad"], cordon
         return cordon["reason"]
 

@@ -1,8 +1,6 @@
 #include "scheduler/core/lifecycle/validation_job.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,18 +9,14 @@
 #include "scheduler/core/lifecycle/attempt_start.h"
 #include "scheduler/core/lifecycle/reservations.h"
 #include "scheduler/core/model/node_users.h"
+#include "sdk/base/number_text.h"
 
 namespace glim::core {
 namespace {
 
 // Of glim-validate: far more than it takes.
 constexpr Duration kQuickLongest = Hours(1), kFullLongest = Hours(8);
-
-std::string NumberText(double number) {
-  std::array<char, 32> digits{};
-  return {digits.data(),
-          std::to_chars(digits.data(), digits.data() + digits.size(), number, std::chars_format::general, 6).ptr};
-}
+constexpr int kDigits = 6;  // of what is expected of a node
 
 bool IsOf(const NodeBaseline& baseline, const NodeLabels& labels) {
   return (baseline.pool.empty() || baseline.pool == labels.pool) &&
@@ -36,7 +30,7 @@ std::string ExpectedOf(const NodeLabels& labels, const std::vector<NodeBaseline>
   if (found == baselines.end()) return "";
   std::string text;
   for (const auto& [measure, value] : found->expected) {
-    text += (text.empty() ? " --expect " : ",") + measure + "=" + NumberText(value);
+    text += (text.empty() ? " --expect " : ",") + measure + "=" + NumberText(value, kDigits);
   }
   return text;
 }

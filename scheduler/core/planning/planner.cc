@@ -1,6 +1,7 @@
 #include "scheduler/core/planning/planner.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <queue>
 #include <tuple>
@@ -17,6 +18,8 @@
 
 namespace glim::core {
 namespace {
+
+constexpr char kBehindDisplaced[] = "a job that comes before it has just lost its claim, and has the next turn";
 
 using Queue = std::set<QueueKey>;
 using Waiting = std::set<std::pair<TimePoint, JobId>>;
@@ -143,6 +146,10 @@ class Planner {
       if (trace) TellQuota(trace, pass_, job);
       return;
     }
+    if (ComesBehindDisplaced(job.spec->pool, turn.order)) {
+      verdicts_->try_emplace(*head.shape, std::vector{Blocker{BlockerKind::kNotPlanned, kBehindDisplaced}});
+      return;
+    }
     const Asker asker{
         &job, turn.order, head.urgency, static_cast<bool>(head.starved_since), within, !head.key.not_swap_aborted};
     std::vector<Blocker> blockers;
@@ -152,6 +159,7 @@ class Planner {
       started_.insert(job.id);
       if (trace && trace->job() != job.id) trace->Forget();
       if (trace) TellStart(trace, state_, *start);
+      NoteDisplaced(*start, job.spec->pool);
       plan_.starts.push_back(std::move(*start));
       return Advance(head);
     }
@@ -159,6 +167,21 @@ class Planner {
     if (trace) TellBlockers(trace, blockers);
     // For all of the shape; what a starved one was told holds for those behind it.
     verdicts_->try_emplace(*head.shape, std::move(blockers));
+  }
+
+  // A job that loses its claim in this pass is not in the queue that the pass goes through. The next pass, which follows
+  // at once, has the job at its place: until then nothing is given to those who may come behind it.
+  bool ComesBehindDisplaced(const std::string& pool, PriorityClass order) const {
+    const auto displaced = displaced_.find(pool);
+    return displaced != displaced_.end() && order <= displaced->second;
+  }
+
+  void NoteDisplaced(const PlannedStart& start, const std::string& pool) {
+    for (const AttemptId id : start.displaced) {
+      const Attempt& attempt = *state_.FindAttempt(id);
+      PriorityClass& highest = displaced_.try_emplace(pool, PriorityClass::kLow).first->second;
+      highest = std::max(highest, attempt.borrowed ? PriorityClass::kLow : attempt.charged);
+    }
   }
 
   void Advance(const Head& head) {
@@ -271,6 +294,7 @@ class Planner {
   std::shared_ptr<Verdicts> verdicts_ = std::make_shared<Verdicts>();
   std::priority_queue<Head> heads_;
   std::set<JobId> started_;
+  std::map<std::string, PriorityClass> displaced_;  // by pool: the highest class of a job that lost its claim
   std::set<std::pair<std::string, PriorityClass>> blocked_;
   std::size_t turns_ = 0;
   std::map<Question, std::uint32_t> refused_nodes_;
