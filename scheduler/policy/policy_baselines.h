@@ -1,5 +1,5 @@
-// `health.validate.baselines` of a policy file: what nodes of a kind have, typically. `glim-validate --merge ... --policy`
-// prints such a row.
+// `health.validate.baselines` of a policy file: what nodes of a kind have, typically. `glim-validate --merge FILES
+// --policy` prints such a row.
 //
 //   baselines:
 //     - {pool: train, gpu_type: h100, expected: {cpu.piece: 41.7, gpu.tensor: 576}}

@@ -21,11 +21,11 @@ std::string BaselineText(const Baseline& baseline);
 // INVALID_ARGUMENT: it is no such document.
 Result<Baseline> ParseBaseline(const std::string& text);
 
-// "{expected: {cpu.piece: 41.6664, disk.write: 882}}": a row of `health.validate.baselines` of a scheduler's policy. What
-// is told and not judged is left out.
+// "{expected: {cpu.piece: 41.6664, disk.write: 882}}": a row of `health.validate.baselines` of a scheduler's policy.
+// What is told and not judged is left out.
 std::string PolicyRowText(const Baseline& baseline);
 
-// "cpu.piece=41.6664" each, as the scheduler writes what its policy says. INVALID_ARGUMENT names the first that is not so.
+// "cpu.piece=41.6664" each, as the scheduler writes what its policy says. INVALID_ARGUMENT names the first that is not.
 Result<Baseline> ParseExpected(const std::vector<std::string>& words);
 
 }  // namespace glim::validate

@@ -354,7 +354,7 @@ TEST_F(ASuspect, IsMeasuredAloneWhereNoPartnerIs) {
 
 TEST_F(ASuspect, IsNoPartnerForAnother) {
   Changes changes(c.state(), c.policy(), c.now());
-  for (const NodeId id : {kNewNode, kSpareNode}) ToBeMeasured(changes, id, ValidationNeed::kSuspicion, "it stood still");
+  for (const NodeId id : {kNewNode, kSpareNode}) ToBeMeasured(changes, id, ValidationNeed::kSuspicion, "a hang");
   c.Commit(changes.Take());
   c.Do(TimePassed{});
   for (const NodeId id : {kNewNode, kSpareNode}) EXPECT_EQ(c.attempt(MeasuringOf(c, id)).nodes, std::vector{id});

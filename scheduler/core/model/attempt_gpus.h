@@ -7,8 +7,8 @@
 
 namespace glim::core {
 
-// All GPUs of its nodes: a job has whole nodes, whatever it asks for a node. A node without GPUs counts as one with one,
-// so that a cluster without any is shared, too; so does a node that is no more.
+// All GPUs of its nodes: a job has whole nodes, whatever it asks for. A node without GPUs counts as one with one, so
+// that a cluster without any is shared, too; so does a node that is no more.
 inline std::int64_t GpusKeptBy(const ClusterState& state, const Attempt& attempt) {
   std::int64_t gpus = 0;
   for (const NodeId id : attempt.nodes) {

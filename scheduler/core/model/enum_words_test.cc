@@ -39,8 +39,8 @@ std::string WordOfName(std::string_view name) {
   return word;
 }
 
-// The compiler's names of all numbers that are looked at. Nothing but names is instantiated for each number: what checks
-// them is a loop.
+// The compiler's names of all numbers that are looked at. Nothing but names is instantiated for each number: what
+// checks them is a loop.
 template <typename E, int... kNumbers>
 constexpr auto NamesOfNumbers(std::integer_sequence<int, kNumbers...>) {
   return std::array{NameOfValue<static_cast<E>(kNumbers + kNumberLow)>()...};

@@ -147,7 +147,7 @@ class Planner {
       return;
     }
     if (ComesBehindDisplaced(job.spec->pool, turn.order)) {
-      verdicts_->try_emplace(*head.shape, std::vector{Blocker{BlockerKind::kNotPlanned, kBehindDisplaced}});
+      verdicts_->try_emplace(*head.shape, std::vector{Blocker{BlockerKind::kNotPlanned, kBehindDisplaced, 0, 0, {}}});
       return;
     }
     const Asker asker{
@@ -169,8 +169,8 @@ class Planner {
     verdicts_->try_emplace(*head.shape, std::move(blockers));
   }
 
-  // A job that loses its claim in this pass is not in the queue that the pass goes through. The next pass, which follows
-  // at once, has the job at its place: until then nothing is given to those who may come behind it.
+  // A job that loses its claim in this pass is not in the queue that the pass goes through. The next pass, which
+  // follows at once, has the job at its place: until then nothing is given to those who may come behind it.
   bool ComesBehindDisplaced(const std::string& pool, PriorityClass order) const {
     const auto displaced = displaced_.find(pool);
     return displaced != displaced_.end() && order <= displaced->second;

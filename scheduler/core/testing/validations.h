@@ -17,7 +17,8 @@ const NodeValidation& ValidationOf(const Cluster& c, NodeId node);
 // None: nobody measures it.
 JobId MeasuringOf(const Cluster& c, NodeId node);
 
-// Its agent starts the job that measures it, and the program ends so, with this as its last line; a partner's ends well.
+// Its agent starts the job that measures it, and the program ends so, with this as its last line; a partner's ends
+// well.
 void Measured(Cluster& c, NodeId node, std::int32_t code, const std::string& last_line = "");
 
 // How many nodes are measured now.
