@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
+#include <string>
 
 namespace glim {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 TEST(NumberText, IsReadAsTheSameNumber) {
   EXPECT_EQ(NumberText(576), "576");
   EXPECT_EQ(NumberText(0.1), "0.1");
-  for (const double number : {41.66636900117737, -1.0 / 3, 1e300, std::numeric_limits<double>::denorm_min()}) {
+  for (const double number : {41.66636900117737, -1.0 / 3, 1e300, 2.5e-300}) {
     EXPECT_EQ(std::stod(NumberText(number)), number);
   }
 }
