@@ -33,6 +33,13 @@ void LookAt(const Policy& policy, const Attempt& attempt, const Node& node, Time
   }
 }
 
+// The others of a gang fail seconds after a node has gone, long before its silence says so. A task that does not go when
+// it is stopped is written off, too: that says nothing of why the others failed, and its node is quarantined.
+bool IsLostWithItsNode(const ClusterState& state, const Task& task) {
+  const Node* node = state.FindNode(task.node);
+  return task.lost && node && node->state != NodeState::kQuarantined;
+}
+
 std::string MemoryInWords(const std::string& node, std::int64_t limit) {
   if (limit == 0) {
     return "its task took all the memory that tasks have on node " + node +
@@ -51,6 +58,11 @@ FailureCause CauseOfFailure(const ClusterState& state, const Policy& policy, con
     if (node) LookAt(policy, attempt, *node, attempt.stop_at ? attempt.stop_at : now, first);
   }
   if (first.cause.outcome != Outcome::kNone) return first.cause;
+  for (const Task* task : TasksOf(state, attempt.id)) {
+    if (IsLostWithItsNode(state, *task)) {
+      return {Outcome::kNodeFailure, task->node, "its task was lost on node " + state.FindNode(task->node)->name};
+    }
+  }
   for (const Task* task : TasksOf(state, attempt.id)) {
     if (!task->out_of_memory) continue;
     const Node* node = state.FindNode(task->node);

@@ -1,4 +1,5 @@
-// Why a program failed that did not fail by itself: hardware that its ranks were on, or its limit of memory.
+// Why a program failed that did not fail by itself: hardware that its ranks were on, a node that has gone, or its limit
+// of memory.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ struct FailureCause {
 
 // Of an attempt that failed by an exit. Hardware: the first that was found on one of its nodes, by a row that names an
 // outcome, since the attempt began and within HealthPolicy::blame_window before it was stopped; an agent may tell of a
-// failed rank seconds before it tells of that, so what was found after the stop counts as well. Else memory: a task of
-// it met its limit.
+// failed rank seconds before it tells of that, so what was found after the stop counts as well. Else a node that was
+// lost: the attempt has waited for that. Else memory: a task of it met its limit.
 FailureCause CauseOfFailure(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
 
 // The node is left out for a while, unless it is anyway.

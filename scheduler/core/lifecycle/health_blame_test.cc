@@ -67,6 +67,56 @@ TEST(ARanksFailure, SoonAfterAFaultOfHardwareIsThatFaults) {
   }
 }
 
+void ExitsWith(Cluster& c, JobId job, std::uint32_t index, std::int32_t code) {
+  c.Edit(job, index, [code](ObservedTask& task) {
+    for (Rank& rank : task.ranks) {
+      rank.exited = true;
+      rank.exit_code = code;
+    }
+  });
+}
+
+// The others of a gang notice within seconds that a node has gone; its silence says so a minute later.
+TEST(ARanksFailure, WhileANodeOfItsGangIsSilentIsThatNodesWhenItIsLost) {
+  Cluster c(Zones{.nodes = 4}, Patient());
+  c.policy().node_lost_after = Minutes(1);
+  const JobId job = c.Running(Spec(2));
+  c.Silence(kFirstNode, true);
+  c.Advance(Seconds(5));
+  ExitsWith(c, job, 1, 1);
+  c.Settle();
+  EXPECT_EQ(c.attempt(job, 1).state, AttemptState::kStopping) << "nobody knows yet what became of the other rank";
+  c.Advance(c.policy().node_lost_after);
+  c.Settle();
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kNodeFailure);
+  EXPECT_THAT(c.attempt(job, 1).message, HasSubstr("on node n2 exited with code 1; its task was lost on node n1"));
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  for (const NodeId node : c.attempt(job).nodes) EXPECT_NE(node, kFirstNode);
+}
+
+TEST(ARanksFailure, IsItsOwnWhenTheSilentNodeIsHeardAgain) {
+  Cluster c(Zones{.nodes = 4}, Patient());
+  c.policy().node_lost_after = Minutes(1);
+  const JobId job = c.Running(Spec(2));
+  c.Silence(kFirstNode, true);
+  ExitsWith(c, job, 1, 1);
+  c.Advance(Seconds(20));
+  c.Return(kFirstNode);
+  c.Settle();
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kFailed);
+  EXPECT_EQ(c.job(job).state, JobState::kFailed);
+}
+
+TEST(ARanksFailure, IsItsOwnWhereAnotherRankDoesNotGoAndItsNodeIsQuarantined) {
+  Cluster c(Zones{.nodes = 4}, Patient());
+  const JobId job = c.Running(Spec(2));
+  c.script(job).stuck = true;
+  ExitsWith(c, job, 1, 1);
+  c.Advance(c.policy().kill_after_term + c.policy().release_max);
+  ASSERT_EQ(c.node(kFirstNode).state, NodeState::kQuarantined);
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kFailed);
+}
+
 TEST(ARanksFailure, LongAfterAFlashIsItsOwn) {
   Cluster c(Zones{.nodes = 4}, Patient());
   const JobId job = c.Running(Spec(2));
