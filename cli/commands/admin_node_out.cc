@@ -115,7 +115,7 @@ void AddNodesOut(Syntax node, Selection* selection) {
   AddName(drain, options.get());
   AddDurationOption(drain, "--for", &options->lasts, "it comes back by itself after this; not given: not");
   AddDurationOption(drain, "--deadline", &options->deadline,
-                    "who has not left after this is stopped; not given: after its own grace");
+                    "who has not left after this, or at the end of its own grace if that is earlier, is stopped");
   AddChangeOptions(drain, &options->change, Presence::kRequired);
   drain.Example("glim admin node drain n7 --deadline 10m --reason 'a new fan'");
 
