@@ -109,4 +109,4 @@ def test_a_node_that_joins_with_a_gpu_whose_memory_lies_is_taken_out(gpus, fresh
 
 def test_a_node_that_joins_is_compared_with_what_the_policy_says_of_its_kind(gpus, fresh_folder):
     reason = cordon_of_the_node_that_joins(fresh_folder, gpus, MEASURES.replace("health: {validate: {", FAST))
-    assert "gpu to_host gpu0: 25" in reason and "of the expected 100 GB/s" in reason, reason
+    assert "gpu to_host gpu0: too slow: 25" in reason and "0.25 of the expected 100 GB/s" in reason, reason
