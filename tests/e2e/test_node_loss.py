@@ -78,6 +78,33 @@ def test_a_dead_node_costs_the_steps_since_the_last_save(six):
     cluster.wait_ready()
 
 
+# Rank 1 notices that rank 0 has gone, as a collective does, and ends with an error.
+COLLECTIVE = """\
+if [ "$GLIM_ATTEMPT" != 1 ]; then exit 0; fi
+if [ "$GLIM_NODE_RANK" = 0 ]; then exec sleep 600; fi
+until [ -e gone ]; do sleep 0.05; done
+exit 1
+"""
+
+
+def test_a_gang_whose_other_rank_fails_when_a_node_dies_goes_on(six):
+    cluster = six.cluster
+    spec = six.examples.make("gang", COLLECTIVE, nodes=2)
+    job_id = six.glim.submit(spec)
+    first = cluster.wait_state(job_id, "running", 60)["attempts"][0]
+    dead = next(task["node"] for task in first["tasks"] if task["index"] == 0)
+    cluster.kill(dead)
+    assert cluster.kill_tasks_of(dead)
+    open(six.path("gone"), "w").close()
+    job = cluster.wait_state(job_id, "succeeded", 60)
+    first, second = job["attempts"]
+    assert first["outcome"] == "node_failure", first
+    assert f"its task was lost on node {dead}" in first["message"], first["message"]
+    assert dead not in [task["node"] for task in second["tasks"]]
+    cluster.start_again(dead)
+    cluster.wait_ready()
+
+
 def test_a_node_that_was_cut_off_comes_back_with_a_stale_task(six):
     cluster = six.cluster
     job_id = submit_saver(six, steps=2000)
