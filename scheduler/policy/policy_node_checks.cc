@@ -59,12 +59,10 @@ yaml::Field IntoPart(Part* out, yaml::Fields (*fields)(Part* part)) {
 
 yaml::Field IntoValidate(core::ValidatePolicy* out) {
   return IntoPart<core::ValidatePolicy>(out, [](core::ValidatePolicy* read) {
-    return yaml::Fields{{"on_join", yaml::IntoBool(&read->on_join)},
-                        {"after_repair", yaml::IntoBool(&read->after_repair)},
-                        {"suspects", yaml::IntoBool(&read->suspects)},
-                        {"every", yaml::IntoDuration(&read->every, {}, kYear)},
-                        {"full", yaml::IntoBool(&read->full)},
-                        {"baselines", IntoBaselines(&read->baselines)}};
+    return yaml::Fields{
+        {"on_join", yaml::IntoBool(&read->on_join)},   {"after_repair", yaml::IntoBool(&read->after_repair)},
+        {"suspects", yaml::IntoBool(&read->suspects)}, {"every", yaml::IntoDuration(&read->every, {}, kYear)},
+        {"full", yaml::IntoBool(&read->full)},         {"baselines", IntoBaselines(&read->baselines)}};
   });
 }
 

@@ -108,8 +108,7 @@ Result<Topology> TopologyOf(const VariableReader& variables, std::uint32_t nodes
     topology.gateways.push_back(*node);
   }
   if (Status status = topology.Check(); !status.ok()) {
-    return WrongVariable(TaskVariable::kGateways, "'" + *listed + "': " + status.message(),
-                         "leave it as Glim sets it");
+    return WrongVariable(TaskVariable::kGateways, "'" + *listed + "': " + status.message(), "leave it as Glim sets it");
   }
   return topology;
 }
