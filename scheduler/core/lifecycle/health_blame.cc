@@ -33,8 +33,8 @@ void LookAt(const Policy& policy, const Attempt& attempt, const Node& node, Time
   }
 }
 
-// The others of a gang fail seconds after a node has gone, long before its silence says so. A task that does not go when
-// it is stopped is written off, too: that says nothing of why the others failed, and its node is quarantined.
+// The others of a gang fail seconds after a node has gone, long before its silence says so. A task that does not go
+// when it is stopped is written off, too: that says nothing of why the others failed, and its node is quarantined.
 bool IsLostWithItsNode(const ClusterState& state, const Task& task) {
   const Node* node = state.FindNode(task.node);
   return task.lost && node && node->state != NodeState::kQuarantined;
