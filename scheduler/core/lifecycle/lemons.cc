@@ -78,8 +78,13 @@ JobId FailsWith(const Changes& changes, NodeId node) {
 
 void CountFailure(Changes& changes, NodeId id, JobId job, Outcome cause, const std::string& device) {
   if (!job || !changes.state().FindNode(id)) return;
+  const std::string word = ToString(cause);
   changes.EditNode(id, [&](Node& node) {
-    node.failures.push_back({changes.now(), ToString(cause), device, job});
+    // One job that fails by one device again and again, before the device is taken out, is one failure of the node.
+    std::erase_if(node.failures, [&](const NodeFailure& failure) {
+      return !device.empty() && failure.device == device && failure.cause == word && failure.job == job;
+    });
+    node.failures.push_back({changes.now(), word, device, job});
     if (node.failures.size() > kNodeFailuresKept) node.failures.erase(node.failures.begin());
   });
   JudgeLemon(changes, id);

@@ -66,6 +66,22 @@ class LemonsTest : public ::testing::Test {
   std::uint64_t seq = 0;
 };
 
+// Until the device is taken out, the job may come back to it more than once.
+TEST_F(LemonsTest, OneJobThatFailsByOneDeviceAgainIsOneFailure) {
+  const JobId job = c.Running(OnTheFaulty());
+  for (int times = 0; times < 3; ++times) {
+    Tell(c, kFaulty, {Told(++seq, "xid", 74, kGpu)});
+    c.Settle();
+    ASSERT_EQ(c.attempt(job).nodes, std::vector{kFaulty});
+    c.Advance(Hours(30));
+  }
+  EXPECT_THAT(Held(), ElementsAre("gpu_failure " + std::string(kGpu)));
+  EXPECT_FALSE(c.node(kFaulty).lemon);
+  Leave(job);
+  FailBy(kGpu);
+  EXPECT_TRUE(c.node(kFaulty).lemon) << "another job's is another one";
+}
+
 TEST_F(LemonsTest, ANodeByWhichTwoJobsFailedIsALemon) {
   const JobId first = FailBy(kGpu);
   EXPECT_EQ(c.node(kFaulty).failures, (std::vector<NodeFailure>{{c.now(), "gpu_failure", kGpu, first}}));
