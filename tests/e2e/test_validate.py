@@ -280,3 +280,33 @@ def test_a_node_that_joins_and_is_bad_is_taken_out_and_measured_again_when_it_co
         machine.hold(False)
         cluster.wait_state(job, "succeeded", 120)
         assert is_good(stage) and not validation(stage).get("bad")
+
+
+# --- where a job stood still
+
+SUSPECTS = CONFIG.replace("after_repair: false, suspects: false", "after_repair: false")
+THREE = {"n1": ("A", "a1"), "n2": ("A", "a1"), "n3": ("A", "a1")}  # one of them goes on with the job
+
+
+def test_a_node_where_a_job_stood_still_is_measured_with_the_free_one_beside_it(fresh_folder):
+    machine = Machine(fresh_folder)
+    options = {"nodes": THREE, "config": SUSPECTS, "agent_options": ("--sdk", machine.sdk)}
+    with own_stage(fresh_folder, **options) as stage:
+        glim = stage.glim
+        restart = {"on": ["hang"], "max": 1, "backoff": "0s"}
+        run = 'if [ "$GLIM_ATTEMPT" = 1 ]; then exec sleep 600; fi'
+        job = glim.submit(stage.examples.make("still", run, nodes=1, watchdog={"no_progress": "5s"}, restart=restart))
+        ended = stage.cluster.wait_state(job, "succeeded", 90)
+        assert ended["attempts"][0]["outcome"] == "hang", ended["attempts"][0]
+        suspect = ended["attempts"][0]["tasks"][0]["node"]
+        good = wait_until(
+            lambda: int((glim.nodes()[suspect].get("validation") or {}).get("good_at_ms", 0)), 120, "it was found good"
+        )
+        assert good > 0
+        measured = next(one for one in glim.json("history")["jobs"] if one["name"] == f"validate-{suspect}")
+        tasks = glim.job(measured["id"])["attempts"][0]["tasks"]
+        assert len(tasks) == 2 and tasks[0]["node"] == suspect, tasks
+        lines = [json.loads(line) for line in glim.text("logs", measured["id"]).splitlines() if line.startswith("{")]
+        between = {line["what"] for line in lines if line["part"] == "network"}
+        assert between == {"stream", "latency"}, "of the two, and not of one alone"
+        assert "memory" in {line["part"] for line in lines}, "and the suspect itself"

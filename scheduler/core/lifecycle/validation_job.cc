@@ -57,12 +57,13 @@ const Node* PartnerOf(const Changes& changes, const Node& suspect) {
   return found;
 }
 
-// The measurement of what is between the two comes first: it fails where one of them has gone.
+// What is between the two is measured first. Exit code 1: it could not be measured, as where a firewall lies between
+// them; then the node is measured alone, or a suspect would never be cleared.
 std::string CommandOf(const ValidatePolicy& policy, const std::string& expected, bool paired) {
   const std::string all = std::string("exec glim-validate ") + (policy.full ? "--full" : "--quick") + " --json";
   if (!paired) return all + expected;
-  return "glim-validate --part network --json" + expected + " && { [ \"$NODE_RANK\" != 0 ] || " + all + " --alone" +
-         expected + "; }";
+  return "glim-validate --part network --json" + expected + "; code=$?; [ $code -le 1 ] || exit $code; " +
+         "[ \"$NODE_RANK\" != 0 ] || " + all + " --alone" + expected;
 }
 
 }  // namespace
