@@ -14,6 +14,7 @@
 #include "nodeagent/os/processes.h"
 #include "nodeagent/services/health_watch.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/io/read_file.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/io/write_file.h"
@@ -46,14 +47,23 @@ class AgentHealthTest : public AgentTest {
   std::optional<v1::NodeReport> WaitEvents(int count, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     return scheduler_.WaitReport([&](const v1::NodeReport& r) { return r.health_events_size() >= count; }, limit);
   }
-  // 0: there is none.
+  // 0: there is none. Its helper is the same program.
   pid_t HealthPid() const {
     std::error_code error;
-    for (const ProcessInfo& process : Descendants(ListProcesses(), agent_)) {
-      const auto program = std::filesystem::read_symlink("/proc/" + std::to_string(process.pid) + "/exe", error);
-      if (program.filename() == "glim-health") return process.pid;
+    for (const ProcessInfo& process : ListProcesses()) {
+      if (process.parent != agent_) continue;
+      const std::string entry = "/proc/" + std::to_string(process.pid);
+      const auto program = std::filesystem::read_symlink(entry + "/exe", error);
+      const auto arguments = ReadFile(entry + "/cmdline", 1 << 16);
+      if (program.filename() == "glim-health" && arguments.ok() && arguments->find("--kmsg") != std::string::npos) {
+        return process.pid;
+      }
     }
     return 0;
+  }
+  // One that is about to end reads the log still, and would take a line with it.
+  void AwaitHealthEnd(pid_t health) {
+    EXPECT_TRUE(Eventually([&] { return !IsRunning(health); }));
   }
 
   int seq_ = 0;
@@ -71,7 +81,9 @@ TEST_P(AgentHealthTest, AKernelLineIsReportedAndKnownAfterARestart) {
   EXPECT_EQ(first.pid(), 12);
   EXPECT_EQ(report->health_boot(), *ReadBootId());
 
+  const pid_t health = HealthPid();
   KillAgent();
+  AwaitHealthEnd(health);
   StartWatching();
   const auto again = WaitEvents(1);
   ASSERT_TRUE(again);
@@ -90,12 +102,13 @@ TEST_P(AgentHealthTest, GlimHealthIsStartedAgainAndEndsWithItsAgent) {
   const pid_t first = HealthPid();
   ASSERT_GT(first, 0);
   ::kill(first, SIGKILL);
-  ASSERT_TRUE(Eventually([&] { return HealthPid() > 0 && HealthPid() != first; }));
+  AwaitHealthEnd(first);
+  ASSERT_TRUE(Eventually([&] { return HealthPid() > 0; }));
   SayXid(79);
   EXPECT_TRUE(WaitEvents(1));
   const pid_t second = HealthPid();
   EXPECT_EQ(EndAgent(), 0);
-  EXPECT_TRUE(Eventually([&] { return !IsRunning(second); }));
+  AwaitHealthEnd(second);
   StartWatching();
   const pid_t third = HealthPid();
   KillAgent();
