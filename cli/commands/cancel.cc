@@ -4,7 +4,7 @@
 namespace glim::cli {
 
 void AddCancel(Syntax app, Selection* selection) {
-  AddStateCommand(app, selection, "cancel", "Stop jobs for good", "were not cancelled",
+  AddStateCommand(app, selection, "Stop jobs for good", "were not cancelled", {.any = true, .verb = "cancel"},
                   &glim::v1::ClientApi::Stub::Cancel);
 }
 

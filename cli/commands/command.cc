@@ -27,9 +27,10 @@ void AddJobArgument(Syntax command, std::uint64_t* job_id, Presence presence) {
       [job_id](const std::string& word) { return ReadJobNumber(word, job_id); }, presence);
 }
 
-void AddJobsArgument(Syntax command, std::vector<std::uint64_t>* job_ids) {
-  command.ParsedOptions("JOB", "the jobs' numbers, as 'glim submit' printed them",
-                        [job_ids](const std::string& word) { return ReadJobNumber(word, &job_ids->emplace_back()); });
+void AddJobsArgument(Syntax command, std::vector<std::uint64_t>* job_ids, Presence presence) {
+  command.ParsedOptions(
+      "JOB", "the jobs' numbers, as 'glim submit' printed them",
+      [job_ids](const std::string& word) { return ReadJobNumber(word, &job_ids->emplace_back()); }, presence);
 }
 
 Status Together(const std::vector<Status>& failures, std::size_t of, const char* what) {

@@ -73,7 +73,7 @@ void AddAdminCa(Syntax admin, Selection* selection);
 // Adds the argument JOB, a job's number, to `command`.
 void AddJobArgument(Syntax command, std::uint64_t* job_id, Presence presence = Presence::kRequired);
 // Adds the argument JOB..., one or more of them.
-void AddJobsArgument(Syntax command, std::vector<std::uint64_t>* job_ids);
+void AddJobsArgument(Syntax command, std::vector<std::uint64_t>* job_ids, Presence presence = Presence::kRequired);
 
 // What is to be said when some of several jobs failed: one failure as it is, more than one as a list under `what`
 // ("2 of 3 jobs were not cancelled"). Ok if there is none. The first one's code counts.

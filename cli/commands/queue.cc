@@ -1,17 +1,16 @@
 // glim queue (ps): jobs in the order in which they are planned.
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands/command.h"
+#include "cli/rpc/list_jobs.h"
 #include "cli/text/render_json.h"
 #include "cli/views/views.h"
 
 namespace glim::cli {
 namespace {
-
-constexpr std::uint32_t kPageSize = 200;
-constexpr std::size_t kJobsMax = 100'000;
 
 struct QueueOptions {
   bool all = false;
@@ -37,7 +36,6 @@ std::string TakeStates(const std::string& words, std::vector<std::string>* state
 }
 
 Result<std::vector<glim::v1::Job>> ListJobs(Client& client, const QueueOptions& options) {
-  std::vector<glim::v1::Job> jobs;
   glim::v1::ListJobsRequest request;
   request.set_all(options.all);
   for (const std::string& state : options.states) request.add_states(state);
@@ -46,15 +44,7 @@ Result<std::vector<glim::v1::Job>> ListJobs(Client& client, const QueueOptions& 
   request.set_user(options.user);
   request.set_priority(options.priority);
   request.set_name(options.name);
-  request.set_page_size(kPageSize);
-  do {
-    Result<glim::v1::ListJobsResponse> page = client.Call(&glim::v1::ClientApi::Stub::ListJobs, request);
-    if (!page.ok()) return page.status();
-    for (auto& job : *page->mutable_jobs()) jobs.push_back(std::move(job));
-    if (page->next_page_token() == request.page_token()) break;  // a server that does not get on
-    request.set_page_token(page->next_page_token());
-  } while (!request.page_token().empty() && jobs.size() < kJobsMax);
-  return jobs;
+  return ListAllJobs(client, std::move(request));
 }
 
 Status RunQueue(CommandContext& context, const QueueOptions& options) {

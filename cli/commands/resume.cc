@@ -4,8 +4,8 @@
 namespace glim::cli {
 
 void AddResume(Syntax app, Selection* selection) {
-  AddStateCommand(app, selection, "resume", "Put suspended jobs back into the queue", "were not resumed",
-                  &glim::v1::ClientApi::Stub::Resume);
+  AddStateCommand(app, selection, "Put suspended jobs back into the queue", "were not resumed",
+                  {.held = true, .verb = "resume"}, &glim::v1::ClientApi::Stub::Resume);
 }
 
 }  // namespace glim::cli

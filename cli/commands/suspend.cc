@@ -4,8 +4,8 @@
 namespace glim::cli {
 
 void AddSuspend(Syntax app, Selection* selection) {
-  AddStateCommand(app, selection, "suspend", "Stop jobs and hold them until they are resumed", "were not suspended",
-                  &glim::v1::ClientApi::Stub::Suspend);
+  AddStateCommand(app, selection, "Stop jobs and hold them until they are resumed", "were not suspended",
+                  {.verb = "suspend"}, &glim::v1::ClientApi::Stub::Suspend);
 }
 
 }  // namespace glim::cli

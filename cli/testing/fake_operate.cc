@@ -50,6 +50,21 @@ Status FakeOperateCalls::UncordonNode(ServerContext* context, const UncordonNode
   return Status::OK;
 }
 
+Status FakeOperateCalls::ValidateNode(ServerContext* context, const ValidateNodeRequest* request,
+                                      ValidateNodeResponse* response) {
+  const FakeHandle state = owner_->Lock();
+  if (Status status = Enter(*context, state.state); !status.ok()) return status;
+  state->validations.push_back(*request);
+  for (const Victim& victim : state->on_node) *response->add_jobs() = victim;
+  for (Node& node : state->nodes) {
+    if (node.name() != request->node() || request->dry_run()) continue;
+    *node.mutable_validation() = state->measured;
+    if (!state->measured.bad().empty()) TakeOut(node.name(), state->measured.bad(), false, &node);
+    *response->mutable_node() = node;
+  }
+  return Status::OK;
+}
+
 Status FakeOperateCalls::SetJobPriority(ServerContext* context, const SetJobPriorityRequest* request,
                                         SetJobPriorityResponse* response) {
   const FakeHandle state = owner_->Lock();

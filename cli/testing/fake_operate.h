@@ -16,6 +16,8 @@ class FakeOperateCalls : public glim::v1::OperateApi::Service {
                          glim::v1::DrainNodeResponse* response) override;
   grpc::Status UncordonNode(grpc::ServerContext* context, const glim::v1::UncordonNodeRequest* request,
                             glim::v1::UncordonNodeResponse* response) override;
+  grpc::Status ValidateNode(grpc::ServerContext* context, const glim::v1::ValidateNodeRequest* request,
+                            glim::v1::ValidateNodeResponse* response) override;
   grpc::Status SetJobPriority(grpc::ServerContext* context, const glim::v1::SetJobPriorityRequest* request,
                               glim::v1::SetJobPriorityResponse* response) override;
   grpc::Status MoveJob(grpc::ServerContext* context, const glim::v1::MoveJobRequest* request,

@@ -45,11 +45,8 @@ std::string SuspectText(const glim::v1::Node& node, TimePoint now) {
   return fmt::format("suspect until {}, used only where nothing else fits{}", FormatRfc3339(until), why);
 }
 
-constexpr const char* kBecause[][2] = {{"join", "joins"}, {"repair", "repaired"}, {"suspicion", "a job stood still"}};
-
-bool WaitsToBeMeasured(const glim::v1::Node& node) {
-  return node.validation().need() == "join" || node.validation().need() == "repair";
-}
+constexpr const char* kBecause[][2] = {
+    {"join", "joins"}, {"repair", "repaired"}, {"asked", "an operator asked"}, {"suspicion", "a job stood still"}};
 
 // Why, and who measures it or when: "joins: waits to be measured, by job 17". Empty: it is not to be measured.
 std::string ToBeMeasuredText(const glim::v1::Node& node, TimePoint now) {
@@ -155,6 +152,11 @@ std::string CordonText(const glim::v1::Node& node, TimePoint now) {
 }
 
 }  // namespace
+
+bool WaitsToBeMeasured(const glim::v1::Node& node) {
+  const std::string& need = node.validation().need();
+  return need == "join" || need == "repair" || need == "asked";
+}
 
 std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour) {
   const auto& labels = node.labels();

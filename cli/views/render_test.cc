@@ -239,6 +239,19 @@ TEST(StatusView, AnExitThatNobodyKnowsIsNoZero) {
       << StatusText(job, {}, kNow, false);
 }
 
+// As `glim logs --rank` takes them.
+TEST(StatusView, ANodesRanksAreThoseOfItsProcesses) {
+  glim::v1::Job job;
+  job.mutable_spec()->set_gpus_per_node(8);
+  auto* attempt = job.add_attempts();
+  for (int node = 0; node < 2; ++node) attempt->add_tasks()->set_index(static_cast<std::uint32_t>(node));
+  EXPECT_NE(StatusText(job, {}, kNow, false).find("\n     1  "), std::string::npos) << "launcher: node has one a node";
+  job.mutable_spec()->set_launcher(glim::v1::LAUNCHER_PER_GPU);
+  const std::string text = StatusText(job, {}, kNow, false);
+  EXPECT_NE(text.find("\n   0-7  "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  8-15  "), std::string::npos) << text;
+}
+
 TEST(StatusView, AKnownFailureComesWithItsHint) {
   glim::v1::Job job;
   job.set_state("failed");

@@ -103,7 +103,14 @@ std::string WaitLine(const glim::v1::StartTimes& start) {
   return text.empty() ? "" : fmt::format("  waited: {}\n", text);
 }
 
-std::string TaskTable(const glim::v1::Attempt& attempt, std::uint32_t gpus_per_node, bool colour) {
+// Of the node's processes, as `glim logs --rank` takes them: "0-7".
+std::string RanksOf(std::uint32_t node, const glim::v1::JobSpec& spec) {
+  const std::uint32_t count = spec.launcher() == glim::v1::LAUNCHER_PER_GPU ? std::max(1u, spec.gpus_per_node()) : 1;
+  const std::uint32_t first = node * count;
+  return count == 1 ? std::to_string(first) : fmt::format("{}-{}", first, first + count - 1);
+}
+
+std::string TaskTable(const glim::v1::Attempt& attempt, const glim::v1::JobSpec& spec, bool colour) {
   Table table({{"RANK", true},
                {"NODE", false, 40},
                {"ZONE"},
@@ -115,9 +122,10 @@ std::string TaskTable(const glim::v1::Attempt& attempt, std::uint32_t gpus_per_n
   for (const auto& task : attempt.tasks()) {
     const bool never_ran = attempt.outcome() == "start_failed" && task.exit_code() == 0;  // of earlier schedulers
     const bool ended = !never_ran && task.exit_code() >= 0 && (task.phase() == "exited" || task.phase() == "released");
-    table.AddRow({std::to_string(task.index()), task.node(), task.zone(), GpuText(gpus_per_node, task.simulated_gpus()),
-                  task.phase(), task.step() >= 0 ? std::to_string(task.step()) : "-",
-                  ended ? std::to_string(task.exit_code()) : "-", task.message()});
+    table.AddRow({RanksOf(task.index(), spec), task.node(), task.zone(),
+                  GpuText(spec.gpus_per_node(), task.simulated_gpus()), task.phase(),
+                  task.step() >= 0 ? std::to_string(task.step()) : "-", ended ? std::to_string(task.exit_code()) : "-",
+                  task.message()});
   }
   return table.empty() ? "" : table.Render(colour, 2);
 }
@@ -148,7 +156,7 @@ std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& rec
     text += StallText(attempt, now, {.indent = 2, .stacks = false});
     text += IdleGpusText(attempt, now, 2);
     text += WaitLine(attempt.start());
-    text += TaskTable(attempt, job.spec().gpus_per_node(), colour);
+    text += TaskTable(attempt, job.spec(), colour);
     for (const Receipt& receipt : receipts) {
       if (receipt.attempt == attempt.ref().number()) text += ReceiptText(receipt);
     }

@@ -20,12 +20,6 @@ Validation ReadValidation(const std::string& log) {
   return validation;
 }
 
-std::string FirstFault(const Validation& validation) {
-  const auto bad =
-      std::find_if(validation.lines.begin(), validation.lines.end(), [](const auto& line) { return !line.ok; });
-  return bad == validation.lines.end() ? "" : bad->text;
-}
-
 std::string ValidationText(const Validation& validation, bool colour) {
   Table table({{"RESULT"}, {"WHAT WAS MEASURED"}});
   for (const bool ok : {false, true}) {

@@ -15,8 +15,6 @@ struct Validation {
 };
 
 Validation ReadValidation(const std::string& log);
-// The first line that is not ok; empty: there is none.
-std::string FirstFault(const Validation& validation);
 // A line each, the bad ones first.
 std::string ValidationText(const Validation& validation, bool colour);
 

@@ -18,8 +18,7 @@ TEST(AValidation, IsReadFromTheLogOfItsJob) {
   const Validation validation = ReadValidation(kLog);
   ASSERT_EQ(validation.lines.size(), 3u);
   EXPECT_TRUE(validation.lines[0].ok);
-  EXPECT_EQ(FirstFault(validation), "cpu piece cpu1: too slow");
-  EXPECT_EQ(FirstFault(ReadValidation("")), "");
+  EXPECT_TRUE(ReadValidation("").lines.empty());
 }
 
 TEST(AValidation, ShowsWhatIsBadFirst) {

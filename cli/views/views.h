@@ -20,6 +20,8 @@ std::string QueueTable(const std::vector<glim::v1::Job>& jobs, TimePoint now, bo
 std::string NodesTable(const std::vector<glim::v1::Node>& nodes, TimePoint now, bool colour);
 // One node, with what does not fit into a table: the folders that it gives to jobs, its hardware, its health
 // (hardware_view.h).
+// It takes no other job before it was found good.
+bool WaitsToBeMeasured(const glim::v1::Node& node);
 std::string NodeText(const glim::v1::Node& node, TimePoint now, bool colour);
 // All blockers with their amounts; for a job that is not waiting, how it stands.
 std::string WhyText(const glim::v1::Job& job, bool colour);

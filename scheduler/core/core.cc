@@ -24,6 +24,7 @@
 #include "scheduler/core/lifecycle/stored_labels.h"
 #include "scheduler/core/lifecycle/timers.h"
 #include "scheduler/core/lifecycle/validation.h"
+#include "scheduler/core/lifecycle/validation_asked.h"
 
 namespace glim::core {
 namespace {
@@ -58,6 +59,7 @@ struct Dispatch {
   void operator()(const SavesRemoved& e) const { NoteSavesRemoved(changes, e); }
   void operator()(const CordonNode& e) const { ApplyCordon(changes, e); }
   void operator()(const UncordonNode& e) const { ApplyUncordon(changes, e); }
+  void operator()(const ValidateNode& e) const { ApplyValidate(changes, e); }
   void operator()(const SetJobPriority& e) const { ApplySetPriority(changes, e); }
   void operator()(const MoveJob& e) const { ApplyMove(changes, e); }
   void operator()(const CancelUserJobs& e) const { ApplyCancelUser(changes, e); }

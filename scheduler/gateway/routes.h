@@ -63,6 +63,7 @@ inline constexpr auto kRoutes = std::to_array<Route>({
     {"POST", "/v1/nodes/{node}/cordon", "OperateApi/CordonNode"},
     {"POST", "/v1/nodes/{node}/drain", "OperateApi/DrainNode"},
     {"POST", "/v1/nodes/{node}/uncordon", "OperateApi/UncordonNode"},
+    {"POST", "/v1/nodes/{node}/validate", "OperateApi/ValidateNode"},
     {"POST", "/v1/nodes/{node}/return", "AdminApi/ReturnNode"},
     {"POST", "/v1/nodes/{node}/labels", "AdminApi/LabelNode"},
     {"POST", "/v1/nodes/{node}/invite", "AdminApi/InviteNode"},

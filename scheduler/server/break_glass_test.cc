@@ -35,6 +35,23 @@ TEST_F(BreakGlassTest, WithoutItsKeyFileItDoesNotStart) {
   EXPECT_EQ(WhoIs(admin_token()).role(), "admin");
 }
 
+// A second host with a wrong key file could not serve: the leader that there is goes on.
+TEST_F(BreakGlassTest, WhoHasAnotherKeyFileEndsNoLeader) {
+  const std::string key = TextOf("cluster.key");
+  Config second = config_;
+  second.listen = second.listen_agents = "127.0.0.1:0";
+  second.state_dir = folder_ / "second";
+  second.key_file = folder_ / "other.key";
+  EXPECT_EQ(Server::Start(second, [](const Status&) {}).status().reason(), "KEY_FILE_LOST");
+  std::string other = key;
+  other[0] = other[0] == '0' ? '1' : '0';
+  ASSERT_TRUE(WriteFileAtomically(second.key_file, other, Durability::kProcess).ok());
+  EXPECT_EQ(Server::Start(second, [](const Status&) {}).status().reason(), "OTHER_KEY_FILE");
+  v1::InviteNodeRequest invite;
+  invite.set_node("node-2");
+  EXPECT_NE(MustInvite(invite).token(), "") << "it writes to the store as before";
+}
+
 TEST_F(BreakGlassTest, ALostKeyFileCostsNodesAndSecretsButNoTokens) {
   const std::string token = admin_token();
   const TestNode node = MustEnrol("node-1");

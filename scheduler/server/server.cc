@@ -27,6 +27,7 @@
 #include "scheduler/server/door/forwarded_peer.h"
 #include "scheduler/server/identity_parts.h"
 #include "scheduler/server/limits/caller_limits.h"
+#include "scheduler/server/listen/first_start.h"
 #include "scheduler/server/listen/listener.h"
 #include "scheduler/server/login/oidc_affairs.h"
 #include "scheduler/server/loop/policy_keeper.h"
@@ -145,6 +146,13 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
     for (const std::string& words : plan->words) LogInfo("imported from the policy row=\"{}\"", words);
     for (const std::string& warning : plan->warnings) LogWarning("policy warning=\"{}\"", warning);
     return std::move(plan->event);
+  };
+  options.may_lead = [&](const core::ClusterState& rows) -> Status {
+    if (auto plan = PlanPolicyImport(rows.accounts(), {config.policy, config.policy_names}); !plan.ok()) {
+      return plan.status();
+    }
+    if (config.insecure_without_identity) return Status::Ok();
+    return CheckKeyFile(config.key_file, *rows.tables().identity, cluster_id);
   };
   auto opened = SchedulerLoop::Open(std::move(options), std::move(store).value());
   if (!opened.ok()) return opened.status();

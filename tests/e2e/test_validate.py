@@ -123,9 +123,10 @@ def test_a_folder_that_is_not_there_is_no_bad_node(validate):
 @pytest.fixture
 def operator(glim):
     yield glim
-    for name, node in glim.nodes().items():
-        if node.get("cordon"):
-            glim.text("admin", "node", "uncordon", name, "-y")
+    for out in ("cordon", "validation"):  # who is bad is measured again when it is back, unless it is taken as it is
+        for name, node in glim.nodes().items():
+            if node.get("cordon") if out == "cordon" else (node.get("validation") or {}).get("need"):
+                glim.text("admin", "node", "uncordon", name, "-y")
 
 
 def validated(operator, node, *words):
@@ -135,7 +136,7 @@ def validated(operator, node, *words):
 def test_an_operator_validates_a_node(cluster, operator):
     node = sorted(operator.nodes())[1]
     for _ in range(TRIES):
-        told = validated(operator, node, "--quick")
+        told = validated(operator, node)
         answer = json.loads(told.stdout)
         if answer["ok"]:
             break
@@ -150,28 +151,12 @@ def test_an_operator_validates_a_node(cluster, operator):
     assert {line["part"] for line in lines} == {"cpu", "memory", "numa", "disk", "allreduce", "network"}
 
 
-def test_a_node_that_is_bad_is_cordoned_and_the_reason_says_why(cluster, operator, tmp_path):
-    node = sorted(operator.nodes())[2]
-    # A fleet whose nodes are all a hundred times as fast as this one.
-    baseline = {"version": 1, "expected": [{"part": "cpu", "what": "piece", "value": 0.2, "unit": "ms", "nodes": 9}]}
-    path = tmp_path / "fleet.json"
-    path.write_text(json.dumps(baseline))
-    told = validated(operator, node, "--baseline", path)
-    answer = json.loads(told.stdout)
-    assert told.returncode == 1 and not answer["ok"] and answer["cordoned"], told.stdout + told.stderr
-    cordon = operator.nodes()[node]["cordon"]
-    assert "glim-validate" in cordon["reason"] and "cpu piece cpu" in cordon["reason"], cordon
-    assert "NODE_BAD" in told.stderr
-    again = validated(operator, node)
-    assert again.returncode != 0 and "NODE_OUT" in again.stderr, "it takes no job now"
-
-
 def test_nothing_is_done_for_a_node_that_is_not_there_nor_by_a_dry_run(cluster, operator):
     assert "NO_SUCH_NODE" in validated(operator, "n99").stderr
     node = sorted(operator.nodes())[0]
     before = len(operator.json("queue")["jobs"])
     told = operator.text("admin", "node", "validate", node, "--wait", "--dry-run")
-    assert "class low" in told and "cordoned" in told
+    assert "measured before its next job" in told and "cordoned" in told
     assert len(operator.json("queue")["jobs"]) == before
 
 
@@ -280,6 +265,35 @@ def test_a_node_that_joins_and_is_bad_is_taken_out_and_measured_again_when_it_co
         machine.hold(False)
         cluster.wait_state(job, "succeeded", 120)
         assert is_good(stage) and not validation(stage).get("bad")
+
+
+# --- when an operator asks for it, of a node that somebody has
+
+FAST_FLEET = "suspects: false, baselines: [{expected: {cpu.piece: 0.2}}]"  # a hundred times as fast as any core
+A_CORE = """#!/bin/sh
+exec "$(dirname "$0")/glim-validate.real" "$@" --part cpu
+"""
+
+
+def test_a_bad_node_is_cordoned_also_where_nobody_waits_for_the_answer(fresh_folder):
+    machine = Machine(fresh_folder, A_CORE)
+    config = CONFIG.replace("suspects: false", FAST_FLEET)
+    with own_stage(fresh_folder, nodes=ALONE, config=config, agent_options=("--sdk", machine.sdk)) as stage:
+        cluster, glim = stage.cluster, stage.glim
+        runs = glim.submit(stage.examples.make("runs", "exec sleep 600", nodes=1))
+        cluster.wait_state(runs, "running", 60)
+        asked = glim.text("admin", "node", "validate", "n1", "-y")
+        assert f"job {runs} (" in asked and "is not disturbed" in asked, asked
+        waits = short_job(stage)
+        blockers = wait_until(lambda: glim.job(waits)["blockers"], 30, "it is said why the job waits")
+        assert "waits to be measured: an operator asked for it" in blockers[0]["message"], blockers
+        assert glim.job(runs)["state"] == "running"
+        glim.text("cancel", runs, "--now")
+        cordon = wait_until(lambda: glim.nodes()["n1"].get("cordon"), 120, "it is taken out")
+        assert cordon["by"] == "health" and "cpu piece cpu" in cordon["reason"], cordon
+        assert glim.job(waits)["state"] == "queued"
+        told = glim.run("admin", "node", "validate", "n1", "--wait", "-y")
+        assert told.returncode != 0 and "NODE_OUT" in told.stderr, told.stderr
 
 
 # --- where a job stood still

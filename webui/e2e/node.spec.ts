@@ -35,6 +35,12 @@ test('@main an operator cordons a node after seeing who is there, and takes it b
   await page.getByRole('button', { name: 'Uncordon' }).click();
   await dialog.getByRole('button', { name: 'Uncordon', exact: true }).click();
   await expect(heading).toContainText('ready');
+  await page.getByRole('button', { name: 'Validate', exact: true }).click();
+  await expect(dialog).toContainText('These jobs are there, and stay');
+  await dialog.getByRole('button', { name: 'Validate', exact: true }).click();
+  await expect(state).toContainText('An operator asked for it');
+  await cluster.text(['admin', 'node', 'uncordon', name, '-y'], { user: 'oscar' });
+  await expect(state).not.toContainText('An operator asked for it');
 });
 
 test('a drain says what it costs, and empties the node', async ({ cluster, page, signIn }) => {

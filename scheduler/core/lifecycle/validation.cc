@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/core/lifecycle/health_act.h"
@@ -42,8 +43,7 @@ void FoundGood(Changes& changes, NodeId id, const Attempt& attempt) {
   changes.EditNode(id, [&](Node& node) {
     node.validation.good_at = changes.now();
     node.validation.bad.clear();
-    if (answered) node.validation.need = ValidationNeed::kNone;
-    if (answered) node.validation.since = {};
+    if (answered) EndNeed(node);
   });
   ClearAll(changes, id);
   changes.Note(HistoryKind::kNodeValidated, attempt.id, id, "good: " + JobNamed(attempt.id.job) + " measured it");
@@ -55,8 +55,7 @@ void FoundBad(Changes& changes, NodeId id, const Attempt& attempt) {
   changes.EditNode(id, [&](Node& node) {
     node.validation.bad = fault;
     if (WaitsToBeMeasured(node)) return;
-    node.validation.need = ValidationNeed::kNone;
-    node.validation.since = {};
+    EndNeed(node);
   });
   changes.Note(HistoryKind::kNodeValidated, attempt.id, id, "bad: " + fault);
   CordonByHealth(changes, id, "glim-validate, " + JobNamed(attempt.id.job) + ": " + fault, "repair it");
@@ -79,7 +78,7 @@ void Settle(Changes& changes, NodeId id) {
   const Job* job = changes.state().FindJob(job_id);
   if (job && !IsTerminal(job->state)) return;
   const Attempt* attempt = job ? changes.state().FindAttempt({job_id, job->attempts}) : nullptr;
-  changes.EditNode(id, [](Node& node) { node.validation.job = {}; });
+  changes.EditNode(id, [&](Node& node) { node.validation.last = std::exchange(node.validation.job, {}); });
   if (attempt && attempt->outcome == Outcome::kSucceeded) return FoundGood(changes, id, *attempt);
   const bool bad = attempt && attempt->outcome == Outcome::kFailed && attempt->exit_code == kBadNode;
   return bad ? FoundBad(changes, id, *attempt) : TryAgain(changes, id, job_id, attempt);
@@ -106,7 +105,8 @@ TimePoint OverdueFrom(TimePoint good_at, Duration every) { return good_at ? good
 
 bool IsAskedFor(const ValidatePolicy& policy, const Node& node, TimePoint now) {
   switch (node.validation.need) {
-    case ValidationNeed::kNone: return true;
+    case ValidationNeed::kNone:
+    case ValidationNeed::kAsked: return true;
     case ValidationNeed::kOverdue:
       return policy.every.ms > 0 && OverdueFrom(node.validation.good_at, policy.every) <= now;
     case ValidationNeed::kSuspicion: return policy.suspects;

@@ -47,7 +47,10 @@ bool MayBePartner(const Changes& changes, const Node& suspect, const Node& node)
 // The nearest one; null: there is none, or the node does not need any.
 const Node* PartnerOf(const Changes& changes, const Node& suspect) {
   const Node* found = nullptr;
-  if (suspect.validation.need != ValidationNeed::kSuspicion) return found;
+  const ValidationNeed need = suspect.validation.need;
+  const bool network =
+      need == ValidationNeed::kSuspicion || (need == ValidationNeed::kAsked && IsSuspect(suspect, changes.now()));
+  if (!network) return found;
   changes.state().tables().nodes.ForEach([&](NodeId, const Node& node) {
     if (!MayBePartner(changes, suspect, node)) return;
     const bool nearer =
@@ -59,8 +62,9 @@ const Node* PartnerOf(const Changes& changes, const Node& suspect) {
 
 // What is between the two is measured first. Exit code 1: it could not be measured, as where a firewall lies between
 // them; then the node is measured alone, or a suspect would never be cleared.
-std::string CommandOf(const ValidatePolicy& policy, const std::string& expected, bool paired) {
-  const std::string all = std::string("exec glim-validate ") + (policy.full ? "--full" : "--quick") + " --json";
+std::string CommandOf(const NodeValidation& asked, bool full, const std::string& expected, bool paired) {
+  std::string all = std::string("exec glim-validate ") + (full ? "--full" : "--quick") + " --json";
+  for (const std::string& folder : asked.folders) all += " --folder " + folder;
   if (!paired) return all + expected;
   return "glim-validate --part network --json" + expected + "; code=$?; [ $code -le 1 ] || exit $code; " +
          "[ \"$NODE_RANK\" != 0 ] || " + all + " --alone" + expected;
@@ -77,13 +81,15 @@ JobSpec SpecThatMeasures(const Node& node, const ValidatePolicy& policy, bool pa
   spec.nodes = paired ? 2 : 1;
   spec.placement.node = node.name;
   spec.workdir = "/tmp";
-  spec.run = CommandOf(policy, ExpectedOf(node.labels, policy.baselines), paired);
+  const bool full = policy.full || node.validation.full;
+  spec.run = CommandOf(node.validation, full, ExpectedOf(node.labels, policy.baselines), paired);
+  for (const std::string& folder : node.validation.folders) spec.mounts.push_back({folder, folder, false});
   // It has nothing to save: who is more urgent gets the node at once.
   spec.interrupt_mode = InterruptMode::kSignal;
   spec.grace = spec.max_grace = {};
   spec.restart_on.clear();
   spec.restart_max = 0;
-  spec.time_limit = policy.full ? kFullLongest : kQuickLongest;
+  spec.time_limit = full ? kFullLongest : kQuickLongest;
   return spec;
 }
 

@@ -61,6 +61,7 @@ TEST_F(ANodeThatJoins, TakesNoJobBeforeItWasFoundGood) {
   EXPECT_EQ(c.job(JobId(1)).state, JobState::kSucceeded);
   NodeValidation good;
   good.good_at = c.now();
+  good.last = JobId(1);
   EXPECT_EQ(ValidationOf(c, kNewNode), good);
   EXPECT_EQ(c.Noted(HistoryKind::kNodeToValidate), 1);
   EXPECT_EQ(c.Noted(HistoryKind::kNodeValidated), 1);
@@ -185,7 +186,7 @@ TEST_F(ANodeThatJoins, TakesJobsWhenThePolicyAsksNoMore) {
   Measured(c, kNewNode, 127);
   c.policy().health.validate.on_join = false;
   c.Do(PolicyChanged{"health.validate.on_join: false"});
-  EXPECT_EQ(ValidationOf(c, kNewNode), NodeValidation());
+  EXPECT_EQ(ValidationOf(c, kNewNode).need, ValidationNeed::kNone);
   EXPECT_EQ(c.job(c.Submit(Spec(1))).state, JobState::kStarting);
 }
 

@@ -26,9 +26,7 @@ bool IsSound(const Node& node) {
          (!node.cordon || Planted(PlantedBug::kCordonForgotten));
 }
 
-bool WaitsToBeMeasured(const Node& node) {
-  return node.validation.need == ValidationNeed::kJoin || node.validation.need == ValidationNeed::kRepair;
-}
+bool WaitsToBeMeasured(const Node& node) { return node.validation.need >= ValidationNeed::kAsked; }
 
 bool MayBeMeasured(const Node& node) {
   const NodeValidation& validation = node.validation;

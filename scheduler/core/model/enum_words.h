@@ -192,6 +192,7 @@ inline constexpr auto kEnumWords<ValidationNeed> = std::to_array<EnumWord<Valida
     {ValidationNeed::kNone, ""},
     {ValidationNeed::kOverdue, "overdue"},
     {ValidationNeed::kSuspicion, "suspicion"},
+    {ValidationNeed::kAsked, "asked"},
     {ValidationNeed::kRepair, "repair"},
     {ValidationNeed::kJoin, "join"},
 });

@@ -157,6 +157,16 @@ struct UncordonNode {
   std::optional<Seen<Cordon>> expected{};
 };
 
+// It is measured before its next job (lifecycle/validation_asked.h). A node that is cordoned or away is measured when it
+// is back.
+struct ValidateNode {
+  std::string name;
+  std::string by;
+  bool full = false;                   // glim-validate --full, whatever the policy says
+  std::vector<std::string> folders{};  // whose disks are measured, too; absolute
+  bool dry_run = false;
+};
+
 // The class of a job that has not ended (lifecycle/operate_jobs.h).
 struct SetJobPriority {
   JobId job;
@@ -266,7 +276,8 @@ struct Event {
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
                PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode, CordonNode,
-               UncordonNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped, SetReservation, RemoveReservation>
+               UncordonNode, ValidateNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped, SetReservation,
+               RemoveReservation>
       what;
 };
 

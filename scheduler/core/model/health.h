@@ -116,7 +116,7 @@ struct HealthCondition {
 };
 
 // Why a node is to be measured; the later ones are more urgent.
-enum class ValidationNeed : std::uint8_t { kNone, kOverdue, kSuspicion, kRepair, kJoin };
+enum class ValidationNeed : std::uint8_t { kNone, kOverdue, kSuspicion, kAsked, kRepair, kJoin };
 const char* ToString(ValidationNeed need);
 
 // A node that is measured by a job of the cluster's own (lifecycle/validation.h).
@@ -127,6 +127,10 @@ struct NodeValidation {
   TimePoint good_at;     // when it was last found good; 0: never
   std::string bad{};     // what was found wrong last; empty: nothing
   TimePoint again_at{};  // the last try could not measure it: there is none before then; 0: at once
+  JobId last{};          // that measured it, or tried to, and has ended; none: none has
+  // What an operator asked for beyond the policy; both empty when the need is over.
+  bool full = false;                   // glim-validate --full
+  std::vector<std::string> folders{};  // whose disks are measured, too
   friend bool operator==(const NodeValidation&, const NodeValidation&) = default;
 };
 

@@ -170,9 +170,13 @@ int StrengthOf(HealthVerdict verdict) {
 HealthJudgement JudgeHealth(const HealthPolicy& policy, const std::vector<HealthEvent>& earlier,
                             const HealthEvent& event) {
   HealthJudgement judged;
+  int ends_by = 0;  // how strong the row is that says how the attempt ends
   for (const HealthRule* rule : RulesFor(policy, event.check, event.code)) {
     if (!Applies(*rule, earlier, event)) continue;
-    if (EndsAtOnce(rule->verdict) && rule->ends != Outcome::kNone) judged.ends = rule->ends;
+    if (EndsAtOnce(rule->verdict) && rule->ends != Outcome::kNone && StrengthOf(rule->verdict) >= ends_by) {
+      judged.ends = rule->ends;
+      ends_by = StrengthOf(rule->verdict);
+    }
     if (StrengthOf(rule->verdict) < StrengthOf(judged.verdict)) continue;
     judged.verdict = rule->verdict;
     if (!rule->repair.empty()) judged.repair = rule->repair;

@@ -119,6 +119,18 @@ TEST(HealthRules, ARowMayCountTimesOnOneDeviceWithinAWhile) {
   EXPECT_EQ(JudgeHealth({}, earlier, third).verdict, HealthVerdict::kRestarted) << "another link";
 }
 
+TEST(HealthRules, OfTwoRowsThatApplyTheStrongerSaysHowTheAttemptEnds) {
+  const HealthRule weak{.check = "xid", .codes = {5}, .verdict = HealthVerdict::kRestarted, .ends = Outcome::kNetwork};
+  const HealthRule strong{.check = "xid", .codes = {5}, .verdict = HealthVerdict::kOut, .ends = Outcome::kGpuFailure};
+  for (const auto& rules : {std::vector{weak, strong}, std::vector{strong, weak}}) {
+    HealthPolicy policy;
+    policy.rules = rules;
+    const HealthJudgement judged = JudgeHealth(policy, {}, Finding("xid", 5, TimePoint{1}));
+    EXPECT_EQ(judged.verdict, HealthVerdict::kOut);
+    EXPECT_EQ(judged.ends, Outcome::kGpuFailure) << "whatever their order is";
+  }
+}
+
 TEST(HealthRules, WhatHasBeenActedUponCountsNoMore) {
   const TimePoint now{Hours(100).ms};
   std::vector<HealthEvent> earlier;

@@ -43,7 +43,9 @@ WhyOut WhyOf(const Node& node) {
 // "it joins, and job 17 measures it"
 std::string MeasuringInWords(const Node& node) {
   const NodeValidation& validation = node.validation;
-  const std::string why = validation.need == ValidationNeed::kJoin ? "it joins" : "it was out by health";
+  const std::string why = validation.need == ValidationNeed::kJoin    ? "it joins"
+                          : validation.need == ValidationNeed::kAsked ? "an operator asked for it"
+                                                                      : "it was out by health";
   return validation.job ? why + ", and job " + std::to_string(validation.job.value) + " measures it" : why;
 }
 

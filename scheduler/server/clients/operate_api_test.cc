@@ -80,6 +80,31 @@ TEST_F(OperateApiTest, ADrainIsTriedThenDoneShownAndEnded) {
   EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::UncordonNode, back, &given)).reason(), "NOT_CORDONED");
 }
 
+TEST_F(OperateApiTest, ANodeIsMeasuredWhenAnOperatorAsksForIt) {
+  v1::ValidateNodeRequest request;
+  request.set_node("node-1");
+  request.set_full(true);
+  request.add_folders("/ckpt");
+  request.set_dry_run(true);
+  v1::ValidateNodeResponse response;
+  ASSERT_TRUE(Ask(&v1::OperateApi::Stub::ValidateNode, request, &response).ok());
+  EXPECT_EQ(GetNode("node-1").validation().need(), "") << "nothing has changed";
+  request.set_dry_run(false);
+  ASSERT_TRUE(Ask(&v1::OperateApi::Stub::ValidateNode, request, &response).ok());
+  EXPECT_EQ(response.node().validation().need(), "asked");
+  EXPECT_EQ(response.jobs_size(), 0) << "nobody had it";
+  ASSERT_TRUE(Eventually([&] { return GetNode("node-1").validation().job_id() > 0; }));
+  const v1::Job job = GetJob(GetNode("node-1").validation().job_id());
+  EXPECT_EQ(job.spec().run(), "exec glim-validate --full --json --folder /ckpt");
+  EXPECT_EQ(job.user(), "glim");
+
+  request.set_node("node-9");
+  EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::ValidateNode, request, &response)).reason(), "NO_SUCH_NODE");
+  request.set_node("node-1");
+  request.add_folders("here");
+  EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::ValidateNode, request, &response)).field(), "folders[1]");
+}
+
 TEST_F(OperateApiTest, ACordonOutlivesTheScheduler) {
   MustDrain(false);
   const v1::Cordon before = GetNode("node-1").cordon();

@@ -27,6 +27,13 @@ std::string CordonNow(const Snapshot& snapshot, const std::string& name) {
   return node->cordon ? core::CordonInWords(*node->cordon) : "in use";
 }
 
+std::string NeedInWords(const core::Node* node) {
+  if (node == nullptr) return "";
+  return node->validation.need == core::ValidationNeed::kNone
+             ? "not to be measured"
+             : std::string("to be measured: ") + core::ToString(node->validation.need);
+}
+
 // Whether it is cordoned, by whom, why and until when.
 std::string SeenState(const core::Node* node) {
   if (node == nullptr) return "";
@@ -156,6 +163,28 @@ grpc::ServerUnaryReactor* OperateService::UncordonNode(grpc::CallbackServerConte
                         row.cordon.reset();
                         NodeToProto(*snapshot, row, NodeShown::kWhole, response->mutable_node());
                       }
+                      call->Answer(reply.status, response);
+                    });
+}
+
+grpc::ServerUnaryReactor* OperateService::ValidateNode(grpc::CallbackServerContext* context,
+                                                       const v1::ValidateNodeRequest* request,
+                                                       v1::ValidateNodeResponse* response) {
+  Call* const call = Call::Open(door_, context, "OperateApi/ValidateNode", *request);
+  if (!call->admitted()) return call;
+  const SnapshotPtr before = loop_->snapshot();
+  AddJobsOn(*before, request->node(), loop_->Now(), response->mutable_jobs());
+  const core::Node* const node = NodeOfName(*before, request->node());
+  AuditNote note = call->Note("node " + request->node(), NeedInWords(node),
+                              request->full() ? "to be measured, fully" : "to be measured");
+  core::ValidateNode event{request->node(), call->user(), request->full(), {}, request->dry_run()};
+  event.folders.assign(request->folders().begin(), request->folders().end());
+  return PostChange(call, std::move(event), request->dry_run(), std::move(note),
+                    [this, call, request, response](const core::Reply& reply) {
+                      const SnapshotPtr snapshot = loop_->snapshot();
+                      const core::Node* const found =
+                          reply.status.ok() ? NodeOfName(*snapshot, request->node()) : nullptr;
+                      if (found != nullptr) NodeToProto(*snapshot, *found, NodeShown::kWhole, response->mutable_node());
                       call->Answer(reply.status, response);
                     });
 }

@@ -19,6 +19,8 @@ class OperateService final : public v1::OperateApi::CallbackService {
                                       v1::DrainNodeResponse* response) override;
   grpc::ServerUnaryReactor* UncordonNode(grpc::CallbackServerContext* context, const v1::UncordonNodeRequest* request,
                                          v1::UncordonNodeResponse* response) override;
+  grpc::ServerUnaryReactor* ValidateNode(grpc::CallbackServerContext* context, const v1::ValidateNodeRequest* request,
+                                         v1::ValidateNodeResponse* response) override;
   grpc::ServerUnaryReactor* SetJobPriority(grpc::CallbackServerContext* context,
                                            const v1::SetJobPriorityRequest* request,
                                            v1::SetJobPriorityResponse* response) override;

@@ -227,6 +227,7 @@ void ValidationToProto(const core::Node& node, v1::Node* out) {
   shown.set_good_at_ms(validation.good_at.ms);
   shown.set_bad(validation.bad);
   shown.set_again_at_ms(validation.again_at.ms);
+  shown.set_last_job_id(validation.last.value);
 }
 
 }  // namespace glim::server

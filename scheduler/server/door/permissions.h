@@ -92,6 +92,7 @@ inline constexpr auto kPermissions = [] {
       {"/glim.v1.OperateApi/CordonNode", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/DrainNode", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/UncordonNode", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
+      {"/glim.v1.OperateApi/ValidateNode", kUsers, kOperator, kNone, kAll, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/SetJobPriority", kUsers, kUser, kTeam, kSubmit, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/MoveJob", kUsers, kOperator, kTeam, kAll, kNoJobs, kAudited},
       {"/glim.v1.OperateApi/WeighJobs", kUsers, kViewer, kNone, kRead, kNoJobs, kPlain},

@@ -55,11 +55,25 @@ Status KeyFileLost(const std::string& path) {
           "--new-keys` begins anew: tokens stay, every node has to be invited again, and users' secrets are lost");
 }
 
-Result<ClusterKey> OpenKey(const std::string& path, bool sealed) {
-  if (!sealed) return identity::ReadOrMakeClusterKey(path);
+bool IsSealed(const core::Identity& rows) { return !rows.sealed.empty() || !rows.secrets.empty(); }
+
+// Of a store with sealed rows.
+Result<ClusterKey> OpenKey(const std::string& path) {
   auto key = identity::ReadClusterKey(path);
   if (!key.ok() && key.status().code() == StatusCode::kNotFound) return KeyFileLost(path);
   return key;
+}
+
+// None: there is no authority yet.
+Result<std::optional<ClusterAuthority>> OpenSealed(const core::Identity& rows, const ClusterKey& key,
+                                                   const std::string& cluster_id) {
+  const core::SealedRow* const row = rows.sealed.Find(identity::kAuthorityRow);
+  if (row == nullptr) return std::optional<ClusterAuthority>();
+  std::optional<core::SealedRow> old;
+  if (const auto* const found = rows.sealed.Find(identity::kOldAuthorityRow)) old = *found;
+  auto authority = ClusterAuthority::Open(cluster_id, key, *row, old, FillRandomly);
+  if (!authority.ok()) return authority.status();
+  return std::optional<ClusterAuthority>(std::move(authority).value());
 }
 
 // Those of a row that has none yet, and which are no other row's.
@@ -139,20 +153,22 @@ Result<std::unique_ptr<AuthorityKeeper>> OpenAuthority(const IdentityPlaces& pla
                                                        const std::string& cluster_id) {
   const SnapshotPtr snapshot = loop->snapshot();
   const core::Identity& rows = *snapshot->tables.identity;
-  const core::SealedRow* const row = rows.sealed.Find(identity::kAuthorityRow);
-  auto key = OpenKey(places.key_file, !rows.sealed.empty() || !rows.secrets.empty());
+  auto key = IsSealed(rows) ? OpenKey(places.key_file) : identity::ReadOrMakeClusterKey(places.key_file);
   if (!key.ok()) return key.status();
-  if (row != nullptr) {
-    std::optional<core::SealedRow> old;
-    if (const auto* const found = rows.sealed.Find(identity::kOldAuthorityRow)) old = *found;
-    auto authority = ClusterAuthority::Open(cluster_id, *key, *row, old, FillRandomly);
-    if (!authority.ok()) return authority.status();
-    return std::make_unique<AuthorityKeeper>(*key, std::move(authority).value());
-  }
+  auto sealed = OpenSealed(rows, *key, cluster_id);
+  if (!sealed.ok()) return sealed.status();
+  if (sealed->has_value()) return std::make_unique<AuthorityKeeper>(*key, std::move(**sealed));
   auto authority = ClusterAuthority::Create(cluster_id, loop->Now(), FillRandomly);
   if (!authority.ok()) return authority.status();
   if (Status status = MakeFirst(places, loop, *key, *authority); !status.ok()) return status;
   return std::make_unique<AuthorityKeeper>(*key, std::move(authority).value());
+}
+
+Status CheckKeyFile(const std::string& key_file, const core::Identity& rows, const std::string& cluster_id) {
+  if (!IsSealed(rows)) return Status::Ok();
+  const auto key = OpenKey(key_file);
+  if (!key.ok()) return key.status();
+  return OpenSealed(rows, *key, cluster_id).status();
 }
 
 Status WriteOperatorCa(const std::string& state_dir, const AuthorityKeeper& keeper) {

@@ -28,6 +28,9 @@ struct IdentityPlaces {
 Result<std::unique_ptr<AuthorityKeeper>> OpenAuthority(const IdentityPlaces& places, SchedulerLoop* loop,
                                                        const std::string& cluster_id);
 
+// The same refusals, by the rows alone; nothing is made.
+Status CheckKeyFile(const std::string& key_file, const core::Identity& rows, const std::string& cluster_id);
+
 // What clients are to trust, for `glim` on this host. At each start, and when the authority is changed.
 Status WriteOperatorCa(const std::string& state_dir, const AuthorityKeeper& keeper);
 

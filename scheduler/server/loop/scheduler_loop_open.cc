@@ -13,6 +13,11 @@ namespace glim::server {
 Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std::unique_ptr<store::Store> store) {
   GLIM_CHECK(options.clock && store, "a loop needs a clock and a store");
   std::unique_ptr<SchedulerLoop> loop(new SchedulerLoop(std::move(options), std::move(store)));
+  if (const auto may_lead = std::exchange(loop->options_.may_lead, nullptr)) {
+    const auto seen = loop->store_->Load();
+    if (!seen.ok()) return seen.status();
+    if (Status may = may_lead(**seen); !may.ok()) return may;
+  }
   auto epoch = loop->store_->AcquireEpoch(loop->options_.epoch_at_least);
   if (!epoch.ok()) return epoch.status();
   loop->epoch_ = *epoch;

@@ -113,6 +113,7 @@ class World {
   void HealthActs();
   void MendHealth();
   void DrawMeasuring();
+  void AskToMeasure();
   void SeeMeasured(const core::HistoryEntry& entry);
   core::User UserAtHome(std::int64_t number) const;
   void DrawRule(core::NodeConnected& hello);

@@ -14,6 +14,19 @@ void World::DrawMeasuring() {
   validate.on_join = measure_rng_.OneIn(3);
   validate.after_repair = !measure_rng_.OneIn(4);
   if (measure_rng_.OneIn(3)) validate.every = Minutes(measure_rng_.Between(2, 30));
+  if (measure_rng_.OneIn(3)) timeline_.After(Seconds(measure_rng_.Between(5, 120)), [this] { AskToMeasure(); });
+}
+
+// Nodes in use, free, out or gone alike, until the users have gone home.
+void World::AskToMeasure() {
+  if (report_.events >= options_.events) return;
+  const auto last = static_cast<std::int64_t>(agents_.size());
+  core::ValidateNode ask;
+  ask.name = hellos_.at(core::NodeId(static_cast<std::uint32_t>(measure_rng_.Between(1, last)))).name;
+  ask.by = "op";
+  ask.full = measure_rng_.OneIn(2);
+  Post(std::move(ask));
+  timeline_.After(Seconds(measure_rng_.Between(20, 400)), [this] { AskToMeasure(); });
 }
 
 // Of a job that no user has submitted: it measures its node. By its number alone, whoever asks first.

@@ -65,6 +65,9 @@ void Fields(Io& io, RowRef<Io, core::NodeValidation> row) {
   io.Sparse("good_at_ms", row.good_at);
   io.Sparse("bad", row.bad);
   io.Sparse("again_at_ms", row.again_at);
+  io.Sparse("last", row.last);
+  io.Sparse("full", row.full);
+  io.Sparse("folders", row.folders);
 }
 
 template <typename Io>

@@ -169,8 +169,8 @@ class Filler {
     All(check, device, code, at, text, value, expected, unit, verdict, job, user, more);
   }
   void Fill(core::NodeValidation& row) {
-    auto& [need, since, job, good_at, bad, again_at] = row;
-    All(need, since, job, good_at, bad, again_at);
+    auto& [need, since, job, good_at, bad, again_at, last, full, folders] = row;
+    All(need, since, job, good_at, bad, again_at, last, full, folders);
   }
   void Fill(core::NodeFailure& row) {
     auto& [at, cause, device, job] = row;

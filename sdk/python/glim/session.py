@@ -18,6 +18,7 @@ from .errors import CheckpointError, RestoreFailed
 from .hold_point import HoldPoint
 from .interrupt import Interrupt
 from .loop import Loop
+from .nccl_waits import NcclWaits
 from .saves import Saves
 
 # Exit code 0 without an acknowledged `leaving` looks like success: an agent that just restarts is worth a wait.
@@ -54,8 +55,11 @@ class Session:
         self._closed = False
         self._notice_lock = threading.Lock()
         self._notice: Optional[Dict[str, Any]] = None
+        self._alive_at = time.monotonic()  # the last sign of life
+        self._nccl = NcclWaits(lambda: time.monotonic() - self._alive_at)
         if env.socket_path:
             stacks.open_door()
+            self._nccl.start()
         self._saves = Saves(env.checkpoint_dir or checkpoint_dir or "", env, self._report_save)
         self._client = Client(env.socket_path, env.declared_rank, self._on_message) if env.speaks else None
         if self._client is not None:
@@ -153,6 +157,7 @@ class Session:
     def progress(self, step: Optional[int] = None, loss: Optional[float] = None) -> None:
         """Tells the last complete step; inside steps() that happens by itself, and `step` need not be given. The
         platform keeps steps, not losses: `loss` is accepted for the script's own use as `run.loss`."""
+        self._alive_at = time.monotonic()
         if loss is not None:
             self.loss = loss
         if step is not None and self._client is not None:
@@ -174,6 +179,7 @@ class Session:
         if not self._hold.participates:
             self._hold.join(step)
             self.answer_interrupt()
+        self._alive_at = time.monotonic()
         return self._hold.begin_step(step)
 
     def should_stop_after(self, step: int) -> bool:
@@ -328,6 +334,7 @@ class Session:
         block does it."""
         if not self._closed:
             self._saves.close()
+            self._nccl.stop()
             self._closed = True
             if self._client is not None:
                 self._client.close(FINISH_WITHIN_S)

@@ -50,10 +50,10 @@ describe('the history of a node', () => {
 describe('what is offered', () => {
   const cordon = { by: 'oscar', reason: '', since_ms: 1, until_ms: 0, drain: false, deadline_ms: 0, drained: false };
   it('follows from the state', () => {
-    expect(actsOf({ state: 'ready', cordon: null })).toEqual(['cordon', 'drain']);
-    expect(actsOf({ state: 'ready', cordon })).toEqual(['drain', 'uncordon']);
-    expect(actsOf({ state: 'ready', cordon: { ...cordon, drain: true } })).toEqual(['uncordon']);
-    expect(actsOf({ state: 'lost', cordon: null })).toEqual(['return', 'cordon', 'drain']);
+    expect(actsOf({ state: 'ready', cordon: null })).toEqual(['cordon', 'drain', 'validate']);
+    expect(actsOf({ state: 'ready', cordon })).toEqual(['drain', 'uncordon', 'validate']);
+    expect(actsOf({ state: 'ready', cordon: { ...cordon, drain: true } })).toEqual(['uncordon', 'validate']);
+    expect(actsOf({ state: 'lost', cordon: null })).toEqual(['return', 'cordon', 'drain', 'validate']);
   });
 });
 

@@ -10,7 +10,7 @@ import { Duration, GpuHours } from '../../ui/amounts';
 import { Button } from '../../ui/Button';
 import { formatDuration } from '../../ui/format';
 import styles from './Node.module.css';
-import { cordonNode, drainNode, returnNode, uncordonNode, type Victim } from './queries';
+import { cordonNode, drainNode, returnNode, uncordonNode, validateNode, type Victim } from './queries';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -18,7 +18,7 @@ const LENGTHS = [0, HOUR, 2 * HOUR, 8 * HOUR, 24 * HOUR, 72 * HOUR, 168 * HOUR];
 const DEADLINES = [0, 5 * MINUTE, 30 * MINUTE, 2 * HOUR];
 const PREVIEW = 'a look at what it would do'; // a reason is asked for, and a dry run keeps none
 
-export type Act = 'cordon' | 'drain' | 'uncordon' | 'return';
+export type Act = 'cordon' | 'drain' | 'uncordon' | 'validate' | 'return';
 
 // What makes sense of a node in this state; the scheduler decides.
 export function actsOf(node: Pick<NodeRow, 'state' | 'cordon'>): Act[] {
@@ -27,6 +27,7 @@ export function actsOf(node: Pick<NodeRow, 'state' | 'cordon'>): Act[] {
   if (!node.cordon) acts.push('cordon');
   if (!node.cordon?.drain) acts.push('drain');
   if (node.cordon) acts.push('uncordon');
+  acts.push('validate');
   return acts;
 }
 
@@ -44,6 +45,7 @@ export function NodeActions({ node }: { node: NodeRow }) {
       ))}
       {(act === 'cordon' || act === 'drain') && <TakeOut node={node} act={act} onClose={close} />}
       {act === 'uncordon' && <Uncordon node={node} onClose={close} />}
+      {act === 'validate' && <Validate node={node} onClose={close} />}
       {act === 'return' && <Return node={node} onClose={close} />}
     </>
   );
@@ -156,6 +158,28 @@ function Uncordon({ node, onClose }: { node: NodeRow; onClose: () => void }) {
       act={(_, shown) => uncordonNode(node.name, doAsShown(shown))}
       reason="none"
       command={`glim admin node uncordon ${node.name}`}
+      onClose={onClose}
+    />
+  );
+}
+
+function Validate({ node, onClose }: { node: NodeRow; onClose: () => void }) {
+  const { t } = useTranslation('node');
+  return (
+    <ActionDialog
+      title={t('acts.validateTitle', { name: node.name })}
+      verb={t('acts.validate')}
+      preview={() => validateNode(node.name, true)}
+      previewKey={['validate', node.name]}
+      show={({ jobs }) => (
+        <>
+          <p>{t('acts.validateDoes')}</p>
+          <Victims jobs={jobs} stay />
+        </>
+      )}
+      act={() => validateNode(node.name, false)}
+      reason="none"
+      command={`glim admin node validate ${node.name}`}
       onClose={onClose}
     />
   );

@@ -70,4 +70,7 @@ export const drainNode = (node: string, taken: Taken & { deadline_ms: number }, 
 export const uncordonNode = (node: string, step: Step) =>
   ask(api.POST('/v1/nodes/{node}/uncordon', { ...at(node), body: step }));
 
+export const validateNode = (node: string, dry_run: boolean) =>
+  ask(api.POST('/v1/nodes/{node}/validate', { ...at(node), body: { dry_run } }));
+
 export const returnNode = (node: string) => ask(api.POST('/v1/nodes/{node}/return', { ...at(node), body: {} }));
