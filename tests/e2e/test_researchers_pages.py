@@ -242,7 +242,8 @@ def test_everyday_questions_are_answered(quickstart, mine):
     wait_until(lambda: "loss=nan" in quickstart.glim.run("logs", str(job)).stdout, 30, "it has written its line")
     with open(os.path.join(mine, "train.py"), "w") as file:
         file.write("import time\ntime.sleep(600)\n")
-    told = type_in(quickstart, "howto/everyday-questions.md", mine, JOB=str(job), NAME="ana", WANDB_API_KEY="of the test")
+    variables = {"JOB": str(job), "NAME": "ana", "WANDB_API_KEY": "of the test"}
+    told = type_in(quickstart, "howto/everyday-questions.md", mine, **variables)
     assert told.count("loss=nan") == 3 and "is suspending" in told
     assert quickstart.glim.job(job)["priority"] == "below_normal"
     assert re.search(r"^secret wandb-key: 11 bytes$", told, re.MULTILINE), "no newline"
