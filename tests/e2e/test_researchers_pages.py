@@ -99,6 +99,72 @@ def test_a_loop_is_made_interruptible(quickstart, mine):
     assert "saved, 0 steps lost" in told and "suspended by" in told
 
 
+def interrupt_once(stage, job):
+    """Suspended in its first attempt, and resumed; the job when it has ended. No step is lost."""
+    stage.cluster.wait_job(job, lambda j: j["attempts"] and j["attempts"][0]["last_step"] > 5, 60, "it does steps")
+    stage.glim.text("suspend", job, user="ana")
+    stage.cluster.wait_state(job, "held", 60)
+    stage.glim.text("resume", job, user="ana")
+    ended = stage.cluster.wait_state(job, "succeeded", 60)
+    first, second = ended["attempts"]
+    assert (first["save"], first["steps_lost"], second["base_step"]) == ("saved", 0, first["last_step"])
+    return ended
+
+
+def test_a_loop_saves_by_itself_under_another_python(quickstart, mine):
+    (loop,) = [
+        text
+        for language, text in pages.fences(page("howto/make-a-loop-interruptible.md"))
+        if language == "python" and "torch.save(state, file)" in text
+    ]
+    yours = (
+        "import time, torch\n"
+        "torch.manual_seed(1)\n"
+        "model, total = torch.nn.Linear(8, 1), 60\n"
+        "optim = torch.optim.Adam(model.parameters())\n"
+        "def train(step):\n"
+        "    optim.zero_grad()\n"
+        "    model(torch.full((4, 8), step / 100)).sum().backward()\n"
+        "    optim.step()\n"
+        "    time.sleep(0.1)\n"
+    )
+    with open(os.path.join(mine, "own.py"), "w") as file:
+        file.write(f"{yours}{loop}\nprint('ends with', *model.state_dict().values())\n")
+    spec = quickstart.examples.make("own", f"exec {PYTHON} own.py", workdir=mine)
+    whole = quickstart.glim.submit(spec, user="ana")
+    quickstart.cluster.wait_state(whole, "succeeded", 60)
+    job = quickstart.glim.submit(spec, user="ana")
+    interrupt_once(quickstart, job)
+    logs = [quickstart.glim.text("logs", one, user="ana") for one in (whole, job)]
+    assert logs[0] == logs[1] and logs[0].startswith("ends with"), logs
+
+
+def test_a_compiled_program_is_interrupted(quickstart, mine):
+    (program,) = [
+        text for language, text in pages.fences(page("howto/make-a-loop-interruptible.md")) if language == "cpp"
+    ]
+    yours = (
+        "#include <fstream>\n#include <iostream>\n#include <thread>\n"
+        "long load(const std::string& path) {\n"
+        "  long step = 0;\n"
+        "  std::ifstream(path) >> step;\n"
+        '  std::cout << "goes on behind step " << step << std::endl;\n'
+        "  return step;\n"
+        "}\n"
+        "void do_step(long) { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }\n"
+        "void save(const std::string& path, long step) { std::ofstream(path) << step << std::endl; }\n"
+    )
+    source = os.path.join(mine, "steps.cc")
+    with open(source, "w") as file:
+        file.write(program.replace("step < 1000", "step < 100") + yours)
+    subprocess.run(["c++", "-std=c++17", "-Wall", "-Werror", "-o", os.path.join(mine, "steps"), source], check=True)
+    job = quickstart.glim.submit(quickstart.examples.make("steps", "exec ./steps", workdir=mine), user="ana")
+    ended = interrupt_once(quickstart, job)
+    assert ended["attempts"][1]["last_step"] == 99
+    last = ended["attempts"][0]["last_step"]
+    assert quickstart.glim.text("logs", job, user="ana") == f"goes on behind step {last}\n"
+
+
 def test_hfreduce_is_used(quickstart, mine):
     told = type_in(quickstart, "howto/use-hfreduce.md", mine)
     assert re.search(r"^rank 0 of 4: step 299, loss [0-9.]+, over tcp$", told, re.MULTILINE), told
@@ -174,9 +240,16 @@ def test_everyday_questions_are_answered(quickstart, mine):
     job = quickstart.glim.submit(quickstart.examples.make("runs", "echo loss=nan; exec sleep 600", nodes=1), user="ana")
     quickstart.cluster.wait_state(job, "running", 60)
     wait_until(lambda: "loss=nan" in quickstart.glim.run("logs", str(job)).stdout, 30, "it has written its line")
-    told = type_in(quickstart, "howto/everyday-questions.md", mine, JOB=str(job), NAME="ana")
+    with open(os.path.join(mine, "train.py"), "w") as file:
+        file.write("import time\ntime.sleep(600)\n")
+    variables = {"JOB": str(job), "NAME": "ana", "WANDB_API_KEY": "of the test"}
+    told = type_in(quickstart, "howto/everyday-questions.md", mine, **variables)
     assert told.count("loss=nan") == 3 and "is suspending" in told
     assert quickstart.glim.job(job)["priority"] == "below_normal"
+    assert re.search(r"^secret wandb-key: 11 bytes$", told, re.MULTILINE), "no newline"
+    runs = [one for one in quickstart.glim.json("queue", "--all")["jobs"] if one["spec"]["name"].startswith("lr-")]
+    assert sorted(one["spec"]["name"] for one in runs) == ["lr-1e-3", "lr-1e-4", "lr-3e-4"]
+    assert {one["state"] for one in runs} <= {"cancelling", "cancelled"}
 
 
 def test_why_a_job_failed_is_found_out(quickstart, mine):
