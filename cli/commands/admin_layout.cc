@@ -151,7 +151,7 @@ void AddGroupOf(Syntax admin, Selection* selection, RowKind kind, const GroupWor
 
 void AddAdminLayout(Syntax admin, Selection* selection) {
   AddGroupOf(admin, selection, RowChange::kPool,
-             {"Pools: nodes of one class, which jobs name", "there are no pools yet", "a100",
+             {"Pools: nodes of one kind, which jobs name", "there are no pools yet", "a100",
               "a100 --note 'the racks of spring'"},
              PoolsTable);
   AddGroupOf(

@@ -60,7 +60,7 @@ Result<glim::v1::ValidateNodeResponse> Ask(CommandContext& context, const Valida
   return answer;
 }
 
-std::string InWords(const ValidateOptions& options, const glim::v1::ValidateNodeResponse& answer) {
+std::string MeasuredInWords(const ValidateOptions& options, const glim::v1::ValidateNodeResponse& answer) {
   std::string words =
       fmt::format("node {} is measured before its next job; if it is bad, it is cordoned\n", options.node);
   for (const glim::v1::Victim& job : answer.jobs()) {
@@ -86,7 +86,7 @@ Result<glim::v1::Node> AwaitMeasured(CommandContext& context, const ValidateOpti
     const bool ended = now.job_id() == 0 && now.last_job_id() != before;
     if (ended && (!WaitsToBeMeasured(*node) || now.again_at_ms() > 0 || node->has_cordon())) return node;
     if (before == now.last_job_id() && !WaitsToBeMeasured(*node)) {
-      return Status(StatusCode::kAborted, fmt::format("node {} is not to be measured any more", options.node))
+      return Status(StatusCode::kUnknown, fmt::format("node {} is not to be measured any more", options.node))
           .WithReason("NOT_MEASURED")
           .WithFix(fmt::format("'glim events --node {}' says why", options.node));
     }
@@ -137,14 +137,14 @@ Status RunNodeValidate(CommandContext& context, const ValidateOptions& options) 
   change.in_words = [&]() -> Result<std::string> {
     const auto answer = Ask(context, options, true);
     if (!answer.ok()) return answer.status();
-    return InWords(options, *answer);
+    return MeasuredInWords(options, *answer);
   };
   change.question = fmt::format("validate node {}?", options.node);
   change.document["node"] = options.node;
   change.make = [&](Json* document) -> Status {
     const auto answer = Ask(context, options, false);
     if (!answer.ok()) return answer.status();
-    if (!context.output.json() && options.change.yes) context.output.Data(InWords(options, *answer));
+    if (!context.output.json() && options.change.yes) context.output.Data(MeasuredInWords(options, *answer));
     if (options.wait) verdict = Await(context, options, node->validation().last_job_id(), document);
     return Status::Ok();
   };

@@ -169,14 +169,14 @@ Status RunLogs(CommandContext& context, LogsOptions& options) {
   LogSearchOptions& search = options.search;
   if (!options.word) {
     if (search.ignore_case || search.newest_first || search.context != 0 || search.lines_max != 0) {
-      return UsageError("--ignore-case, --newest-first, --context and --max-count are of --grep WORD");
+      return UsageError("--ignore-case, --newest-first, --context and --max-count are of --grep TEXT");
     }
     return LogReader(context, options).Run();
   }
   if (options.follow) {
-    return UsageError("--grep searches what has been written; glim logs -f JOB | grep WORD follows what comes");
+    return UsageError("--grep searches what has been written; glim logs -f JOB | grep TEXT follows what comes");
   }
-  if (options.word->empty()) return UsageError("--grep: the word is empty");
+  if (options.word->empty()) return UsageError("--grep: the text is empty");
   search.job_id = options.job_id;
   search.attempt = options.attempt;
   if (options.rank != kAnyRank) search.rank = options.rank;

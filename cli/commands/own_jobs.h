@@ -10,8 +10,8 @@
 namespace glim::cli {
 
 struct OwnJobs {
-  std::string name;   // what their names have in them
-  bool held = false;  // those that are suspended; else those that are not, or, with `any`, both
+  std::string name{};  // what their names have in them
+  bool held = false;   // those that are suspended; else those that are not, or, with `any`, both
   bool any = false;
   std::string verb = "cancel";  // of the question
 };

@@ -252,6 +252,12 @@ TEST(StatusView, ANodesRanksAreThoseOfItsProcesses) {
   EXPECT_NE(text.find("\n  8-15  "), std::string::npos) << text;
 }
 
+TEST(StatusView, WhereTheSavesOfOthersLieIsNotSaid) {
+  glim::v1::Job job = InterruptedJob();
+  job.clear_durable_path();
+  EXPECT_NE(StatusText(job, {}, kNow, false).find("\ncheckpoint  step 500\n"), std::string::npos);
+}
+
 TEST(StatusView, AKnownFailureComesWithItsHint) {
   glim::v1::Job job;
   job.set_state("failed");

@@ -28,7 +28,8 @@ std::string Size(const glim::v1::Job& job) {
 
 std::string Durable(const glim::v1::Job& job) {
   if (job.durable_step() < 0) return "none yet";
-  return fmt::format("step {} in {}", job.durable_step(), job.durable_path());
+  const std::string step = fmt::format("step {}", job.durable_step());
+  return job.durable_path().empty() ? step : step + " in " + job.durable_path();  // where: not of others' jobs
 }
 
 std::string KeptUntil(const glim::v1::Job& job, TimePoint now) {

@@ -39,7 +39,7 @@ test('@main an operator cordons a node after seeing who is there, and takes it b
   await expect(dialog).toContainText('These jobs are there, and stay');
   await dialog.getByRole('button', { name: 'Validate', exact: true }).click();
   await expect(state).toContainText('An operator asked for it');
-  await cluster.text(['admin', 'node', 'uncordon', name, '-y'], { user: 'oscar' });
+  await cluster.text(['admin', 'node', 'uncordon', 'n1', '-y'], { user: 'oscar' });
   await expect(state).not.toContainText('An operator asked for it');
 });
 
