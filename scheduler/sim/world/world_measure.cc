@@ -35,6 +35,7 @@ const JobScript& World::ScriptOf(JobId job) {
   Rng rng(Rng(RngOf(options_.seed, Aspect::kMeasuring).Next() ^ job.value).Next());
   JobScript script;
   script.spec.gpus_per_node = 0;
+  if (const core::Job* measures = state_->FindJob(job)) script.spec.nodes = measures->spec->nodes;  // with a partner: 2
   script.plain = true;
   script.steps = rng.Between(2, 60);
   script.step_time = Seconds(1);
