@@ -23,6 +23,11 @@ ENUMS = {  # of the core: title, what the table's words are
         "How an interrupted attempt left",
         "JSON, metrics and the store have these words; a receipt of `glim status` says two of them otherwise.",
     ),
+    "TaskPhase": ("Phases of a task", "The column PHASE of `glim status`. A task is the job's part on one node."),
+    "Use": (
+        "What GPU-time went to",
+        "The line `gpu time` of `glim status` and the columns of the ledger (`glim admin report`) have these words.",
+    ),
     "NodeState": ("States of a node", "`glim nodes` shows them; no job starts on a node that is not ready."),
     "BlockerKind": (
         "Why a job waits",

@@ -247,7 +247,12 @@ def test_everyday_questions_are_answered(quickstart, mine):
     assert told.count("loss=nan") == 3 and "is suspending" in told
     assert quickstart.glim.job(job)["priority"] == "below_normal"
     assert re.search(r"^secret wandb-key: 11 bytes$", told, re.MULTILINE), "no newline"
-    runs = [one for one in quickstart.glim.json("queue", "--all")["jobs"] if one["spec"]["name"].startswith("lr-")]
+    assert "jobs that ended from" in told and "jobs that have not ended" in told
+    assert re.search(r"^gpu time +[0-9.]+ GPU-", told, re.MULTILINE), told
+    jobs = quickstart.glim.json("queue", "--all")["jobs"]
+    chain = sorted(one["spec"]["name"] for one in jobs if one["spec"]["name"].startswith("part-"))
+    assert chain == [f"part-{number}" for number in range(1, 6)]
+    runs = [one for one in jobs if one["spec"]["name"].startswith("lr-")]
     assert sorted(one["spec"]["name"] for one in runs) == ["lr-1e-3", "lr-1e-4", "lr-3e-4"]
     assert {one["state"] for one in runs} <= {"cancelling", "cancelled"}
 
