@@ -1,9 +1,10 @@
-"""Machines for pages that are typed on several. A machine is a network namespace with its own /etc, /home, /media, /run,
-/usr/local and /var over those of this one; /srv is shared. systemctl is a stand-in: it starts and stops what the unit
-that is installed there says, as the user whom the unit names. For root."""
+"""Machines for pages that are typed on several. A machine is a network namespace with its own folders (OWN) over those
+of this one; /srv is shared. systemctl is a stand-in: it starts and stops what the unit that is installed there says, as
+the user whom the unit names. For root."""
 
 import contextlib
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -11,11 +12,12 @@ import subprocess
 from cluster.folders import make_folder, remove_folder
 from cluster.leftovers import kill_tasks_under
 from cluster.network import remove_control_groups
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from cluster.spec import copy_for_everybody
 from conftest import ROOT
 
-OWN = ("/etc", "/home", "/media", "/run", "/usr/local", "/var")  # a machine's, over this one's
+OWN = ("/etc", "/home", "/media", "/root", "/run", "/usr/local", "/var")  # a machine's, over this one's
+EMPTY = ("/media", "/root", "/run")  # of these, what begins with nothing
 STAND_INS = {
     "sudo": '#!/bin/bash\n[ "$1" = -u ] && exec runuser -u "$2" -- "${@:3}"\n',
     "systemctl": r"""#!/bin/bash
@@ -32,15 +34,22 @@ begin() {
   user=$(say User)
   user=${user:-root}
   umask "$(say UMask)"
-  for name in $(say StateDirectory); do install -d -o "$user" -g "$user" -m "$(say StateDirectoryMode)" "/var/lib/$name"; done
-  for name in $(say RuntimeDirectory); do install -d -m "$(say RuntimeDirectoryMode)" "/run/$name"; done
+  make() { for name in $(say "$1"); do install -d -o "$user" -g "$user" -m "$(say "$1Mode")" "$2/$name"; done; }
+  make StateDirectory /var/lib
+  make RuntimeDirectory /run
   options=$(say EnvironmentFile)
   if [ -e "${options#-}" ]; then . "${options#-}"; fi
-  command=$(awk '/^ExecStart=/ { sub(/^ExecStart=/, ""); on = 1 } on { more = sub(/\\$/, ""); print; on = more }' "$file")
+  command=$(awk '/^ExecStart=/ { sub(/[^=]*=/, ""); on = 1 } on { more = sub(/\\$/, ""); print; on = more }' "$file")
   command=$(tr '\n' ' ' <<<"$command")
   command=${command/\/glim.slice\/glim-tasks.service\/running/GROUP\/$(hostname)}
-  eval "setsid setpriv --reuid=$user --regid=$user --init-groups $command" >>"/var/log/$unit.log" 2>&1 </dev/null &
-  echo $! >"/run/$unit.pid"
+  # Not before it has a session of its own does a terminal that closes leave it alone.
+  begin="setsid bash -c 'echo \$\$ >\$0; exec \"\$@\"' /run/$unit.pid"
+  eval "$begin setpriv --reuid=$user --regid=$user --init-groups $command" >>"/var/log/$unit.log" 2>&1 </dev/null &
+  for _ in {1..600}; do
+    if [ -s "/run/$unit.pid" ]; then return 0; fi
+    sleep 0.05
+  done
+  exit 1
 }
 end() {
   [ -e "/run/$unit.pid" ] || return 0
@@ -72,7 +81,7 @@ class Machine:
 
     def __init__(self, lan, name, address):
         self.lan, self.name, self.folder = lan, name, os.path.join(lan.folder, name)
-        self.namespace, ours = lan.namespace(name), f"g{lan.tag[:5]}-{name}"
+        self.namespace, ours = lan.namespace(name), lan.cable(name)
         run("ip", "netns", "add", self.namespace)
         run("ip", "link", "add", ours, "type", "veth", "peer", "name", "eth0", "netns", self.namespace)
         run("ip", "link", "set", ours, "master", lan.bridge, "up")
@@ -88,6 +97,8 @@ class Machine:
         )
         wait_until(lambda: os.path.exists(ready) or self.first.poll() is not None, 20, f"{name} is up")
         assert self.first.poll() is None, self.first.stderr.read()
+        for file in ("/etc/passwd", "/etc/group"):  # no accounts but the system's
+            self.write(file, re.sub(r"^[^:]*:[^:]*:[1-5]\d{3,4}:.*\n", "", self.read(file), flags=re.MULTILINE))
         for program, text in STAND_INS.items():
             self.write(f"/usr/local/sbin/{program}", text.replace("GROUP", lan.group.replace("/", r"\/")), 0o755)
 
@@ -100,7 +111,7 @@ class Machine:
             )
             os.makedirs(upper)
             os.makedirs(work)
-            if place in ("/run", "/media"):
+            if place in EMPTY:
                 made.append(f"mount -t tmpfs -o mode=755 none {place}")
             else:
                 made.append(f"mount -t overlay -o lowerdir={place},upperdir={upper},workdir={work} none {place}")
@@ -116,19 +127,23 @@ class Machine:
         argv = ["nsenter", "-t", str(self.first.pid), "-m", "-n", "-u", "--", "env", "-i", "HOME=/root", "TERM=dumb"]
         argv += ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
         argv += ["bash", script] if user == "root" else ["su", "-", user, "-c", f"bash {shlex.quote(script)}"]
-        done = subprocess.run(
+        shell = subprocess.Popen(
             argv,
-            **({"input": stdin} if isinstance(stdin, str) else {"stdin": stdin}),
+            stdin=subprocess.PIPE if isinstance(stdin, str) else stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=300,
             cwd="/",
             start_new_session=True,
         )
+        try:
+            told, _ = shell.communicate(stdin if isinstance(stdin, str) else None, timeout=60 * SLOWER)
+        except subprocess.TimeoutExpired:
+            os.killpg(shell.pid, signal.SIGKILL)
+            told, _ = shell.communicate()
         logs = [self.read(f"/var/log/{unit}.log")[-4000:] for unit in ("glim-scheduler", "glim-agent")]
-        assert done.returncode == 0, "\n".join([f"{user}@{self.name}: {lines}", done.stdout, *logs])
-        return done.stdout
+        assert shell.returncode == 0, "\n".join([f"{user}@{self.name}: {lines}", told[-4000:], *logs])
+        return told
 
     def path(self, path):
         """A file of the machine's, as it is seen from here."""
@@ -150,7 +165,6 @@ class Machine:
     def stop(self):
         self.first.kill()
         self.first.wait()
-        subprocess.run(["ip", "netns", "del", self.namespace], capture_output=True)
 
 
 class Lan:
@@ -163,8 +177,14 @@ class Lan:
     def namespace(self, name):
         return f"glim-{self.tag}-{name}"
 
+    def cable(self, name):
+        """Our end of it."""
+        return f"g{self.tag[:5]}-{name}"
+
     def clear(self, names):
-        for argv in [["link", "del", self.bridge], *(["netns", "del", self.namespace(name)] for name in names)]:
+        """Connections that were being closed may keep a namespace for a minute, but not its cable."""
+        links = [self.bridge, *map(self.cable, names)]
+        for argv in [*(["link", "del", link] for link in links), *(["netns", "del", self.namespace(n)] for n in names)]:
             subprocess.run(["ip", *argv], capture_output=True)
 
 
