@@ -1,12 +1,14 @@
 """What pages for operators have typed that would be in the way of other pages on one cluster: quotas, links, labels and
 a policy file. Each page is typed on a small cluster of its own, by its operator, who says yes to every question."""
 
+import json
 import os
+import subprocess
 
 import pytest
 
 from cluster import pages
-from conftest import own_stage
+from conftest import BIN, own_stage
 
 THIS = "tests/e2e/test_operators_blocks.py"
 NODES = {"n1": ("A", "a1"), "n2": ("B", "b1", "a100"), "n3": ("B", "b1", "h100")}
@@ -95,3 +97,67 @@ def test_two_zones_step_by_step(fresh_folder):
         }
         (row,) = stage.glim.json("admin", "link", "ls")["links"]
         assert (row["jobs_max"], row["pairs_max"]) == (1, 1)
+
+
+# What a synopsis stands for. The files of --policy and --faults have the options' names.
+STANDS_FOR = {"N": "4", "Z": "2", "S": "1", "D": "1"}
+TRACE = """\
+job_id,submit_s,duration_s,nodes,user,team,pool,class,gpus_per_node,counted
+1,0,3600,2,kim,vision,default,normal,8,1
+2,60,1800,4,lee,vision,default,high,8,1
+"""
+FILES = {
+    "jobs.csv": TRACE,
+    "FILE.csv": TRACE,
+    "JOBS.csv": TRACE,
+    "NODES.csv": "name,pool,zone,leaf,gpus\n" + "".join(f"n{number},default,A,a1,8\n" for number in range(4)),
+    "QUOTAS.csv": "of,subject,pool,class,nodes\nteam_weight,vision,,,200\n",
+    "policy.yaml": "quantum_min: 10m\n",
+    "faults.yaml": "node_mtbf_days: 1000\n",
+    "present.yaml": "quantum_min: 15m\n",
+    "new.yaml": "preempt_gain: 1000\nquantum_min: 2h\n",
+}
+
+
+def commands(synopsis):
+    """With all options, once for each choice of --policy."""
+    words = synopsis.replace("[", "").replace("]", "").split()
+    for choice in words[words.index("--policy") + 1].split("|"):
+        said = []
+        for word in words:
+            last = said[-1] if said else ""
+            word = choice if last == "--policy" else STANDS_FOR.get(word, word)
+            said.append(f"{last.strip('-')}.yaml" if word == "FILE" else word)
+        yield said
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    """Types lines where the files are; returns what is said, a JSON document a line."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+
+    def run(lines):
+        env = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
+        argv = ["bash", "-euo", "pipefail", "-c", lines]
+        done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, f"{lines}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+def test_the_simulators_synopses(simulate):
+    first, second = [block.text for block in pages.find_page("simulator.md").blocks if block.mark == ("run by", THIS)]
+    for command in commands(first):
+        (said,) = simulate(" ".join(command))
+        assert (said["jobs"], said["refused"], "estimates_asked" in said, "wall_s" in said) == (2, 0, True, False), said
+    (command,) = commands(second)
+    (said,) = simulate(" ".join(command))
+    assert said["history"]["classes"]["high"]["jobs"] == 1 and len(said["resampled"]) == 4, said
+
+
+def test_another_clusters_history(simulate):
+    (compare,) = pages.blocks("docs/howto/tune-the-policy.md", THIS)
+    present, new = simulate(compare)
+    assert present["jobs"] == new["jobs"] == 2, (present, new)
