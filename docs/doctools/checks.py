@@ -18,6 +18,7 @@ TYPED = re.compile(
     r"tests/[\w/]+|docs/[\w/]+|cmake -|cmake --|ctest |npm |npx |curl |python3? |pip |git |apt(?:-get)? |systemctl |"
     r"openssl |export |cd )(?!.*---)"
 )
+OF_THE_TREE = re.compile(r"(?:deploy|docs|scheduler|tests)/")
 TYPED_IN = ("", "sh", "shell", "console", "text")
 
 
@@ -90,6 +91,23 @@ def bad_runner(test, page):
     stem = page.removesuffix(".md")
     text = (ROOT / test).read_text(encoding="utf-8")
     return [] if page in text or f'"{stem}"' in text else [f"it does not name {page}"]
+
+
+def unknown_names_of_excused_blocks(pages=None):
+    """What nobody runs names files that are there, and targets and tests that some CMakeLists.txt makes."""
+    found = []
+    for page in pages or all_pages():
+        for block in page.blocks:
+            if block.mark[:1] != ("not run:",):
+                continue
+            for line in re.split(r"\n|&&", block.text):
+                words = line.partition(" #")[0].split()
+                unknown = [word for word in words if OF_THE_TREE.match(word) and not (ROOT / word).exists()]
+                targets = [word.rpartition("/")[2] for word in words if re.match(r"build/\w+/test/", word)]
+                targets += words[words.index("--target") + 1 :] if "--target" in words else []
+                unknown += [name for name in targets if not sources.is_target(name)]
+                found += [f"{page.name}:{block.line}: there is no {name}" for name in unknown]
+    return found
 
 
 def bad_snippets(pages=None):

@@ -48,6 +48,19 @@ def production(root=ROOT):
     return found
 
 
+@lru_cache(maxsize=None)
+def words_of_cmake(root=ROOT):
+    tops = ("cli", "nodeagent", "proto", "scheduler", "sdk", "tests")
+    files = [path for top in tops for path in (root / top).rglob("CMakeLists.txt")]
+    return {word for path in files for word in re.findall(r"[\w-]+", path.read_text(encoding="utf-8"))}
+
+
+def is_target(name, root=ROOT):
+    """A room's test is named after the room."""
+    words = words_of_cmake(root)
+    return name in words or "glim_" + name.removesuffix("_test") in words
+
+
 def enum_words(enum, root=ROOT):
     """The words of an enumeration of the core, in its order; the empty one left out."""
     text = read(ENUM_WORDS, root)

@@ -85,6 +85,19 @@ def test_a_mark_of_a_test_that_does_not_know_the_page_is_found(page, test):
     assert len(checks.bad_marks([page(f"<!-- run by {test} -->\n```bash\nglim queue\n```")])) == 1
 
 
+def test_what_a_block_names_that_nobody_runs_is_there():
+    assert checks.unknown_names_of_excused_blocks() == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["docs/generat", "cmake --build build/dev --target cli_tset && docs/check", "x && build/release/test/cli_tset"],
+)
+def test_a_name_in_it_that_is_not_there_is_found(page, line):
+    (found,) = checks.unknown_names_of_excused_blocks([page(f"<!-- not run: it takes a week -->\n```\n{line}\n```")])
+    assert found.startswith("docs/planted.md:2: there is no ")
+
+
 def test_snippets_read():
     assert checks.bad_snippets() == []
 

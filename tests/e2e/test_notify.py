@@ -15,6 +15,7 @@ from cluster.processes import wait_until
 from conftest import own_stage
 
 SECRET = "e2e-secret-of-32-characters-long"
+THIS = "tests/e2e/test_notify.py"
 MANUAL = "notifications.md"
 PAGER_UID = 61234  # nobody's on this machine
 SIGNAL = {"mode": "signal", "grace": "5s"}
@@ -133,6 +134,17 @@ def test_what_the_page_shows_runs(fresh_folder):
             return counted in text
 
         wait_until(shown, 60, "the answer of the receiver is counted", every=0.1)
+
+
+@pytest.mark.parametrize("page", ["docs/howto/everyday-questions.md", "docs/howto/when-a-job-fails.md"])
+def test_whoever_writes_what_the_page_shows_is_told(fresh_folder, page):
+    (notify,) = [block.text for block in pages.find_page(page).blocks if block.mark == ("run by", THIS)]
+    with told(fresh_folder) as (stage, receiver):
+        for kind, command in (("done", "true"), ("failed", "exit 3")):
+            spec = stage.examples.make(kind, command, nodes=1)
+            with open(spec, "a") as file:
+                file.write(f"\n{notify}")
+            receiver.wait(int(stage.glim.submit(spec)), kind)
 
 
 def test_a_name_that_is_not_there_is_refused(fresh_folder):

@@ -17,6 +17,7 @@ from cluster.spec import sdk_folder
 from cluster.story import PYTHON
 from conftest import ROOT, own_stage
 
+THIS = "tests/e2e/test_researchers_pages.py"
 FAILING = f"exec {PYTHON} -c 'import no_such_module'"
 SECONDS = 400 * SLOWER  # torch is loaded a dozen times
 
@@ -42,12 +43,13 @@ def mine(quickstart):
     quickstart.cluster.cancel_all()
 
 
-def type_in(stage, name, folder, **variables):
-    """What the page has a reader type, as ana; stderr beside stdout, as on a terminal."""
+def type_in(stage, typed, folder, **variables):
+    """A page, or some blocks, typed by ana; stderr beside stdout, as on a terminal."""
+    texts = pages.blocks(page(typed)) if isinstance(typed, str) else typed
     glim = stage.glim
     path = os.pathsep.join([os.path.dirname(glim.program), "/usr/bin", os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(pages.blocks(page(name)))],
+        ["bash", "-euo", "pipefail", "-c", "\n".join(texts)],
         cwd=folder,
         env={**glim.env_of("ana"), "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", **variables},
         stdin=subprocess.DEVNULL,
@@ -56,7 +58,7 @@ def type_in(stage, name, folder, **variables):
         text=True,
         timeout=SECONDS,
     )
-    assert done.returncode == 0, f"{name}: exit status {done.returncode}\n{done.stdout}"
+    assert done.returncode == 0, f"{typed}: exit status {done.returncode}\n{done.stdout}"
     print(done.stdout)
     return done.stdout
 
@@ -255,6 +257,24 @@ def test_everyday_questions_are_answered(quickstart, mine):
     runs = [one for one in jobs if one["spec"]["name"].startswith("lr-")]
     assert sorted(one["spec"]["name"] for one in runs) == ["lr-1e-3", "lr-1e-4", "lr-3e-4"]
     assert {one["state"] for one in runs} <= {"cancelling", "cancelled"}
+
+
+def test_secrets_are_kept(quickstart, mine):
+    with open(os.path.join(mine, "token.txt"), "w") as file:
+        file.write("of the test")
+    _, secrets = pages.blocks(page("job-spec.md"), THIS)
+    told = type_in(quickstart, [secrets], mine)
+    assert re.search(r"^hf-token +11\b", told, re.MULTILINE) and "of the test" not in told, told
+    assert "hf-token" not in quickstart.glim.text("secret", "list", user="ana")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a /srv of the test's own is root's to make")
+def test_a_python_of_ones_own_is_made():
+    environment, _ = pages.blocks(page("job-spec.md"), THIS)
+    line = f"mount -t tmpfs none /srv\n{environment}/srv/envs/ana/sft/bin/python -c 'import sys; print(sys.prefix)'"
+    argv = ["unshare", "-m", "bash", "-euo", "pipefail", "-c", line]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120 * SLOWER)
+    assert (done.returncode, done.stdout) == (0, "/srv/envs/ana/sft\n"), done.stderr
 
 
 def test_why_a_job_failed_is_found_out(quickstart, mine):

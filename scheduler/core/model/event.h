@@ -157,8 +157,8 @@ struct UncordonNode {
   std::optional<Seen<Cordon>> expected{};
 };
 
-// It is measured before its next job (lifecycle/validation_asked.h). A node that is cordoned or away is measured when it
-// is back.
+// It is measured before its next job (lifecycle/validation_asked.h). A node that is cordoned or away is measured when
+// it is back.
 struct ValidateNode {
   std::string name;
   std::string by;

@@ -62,8 +62,8 @@ class SchedulerLoop {
     // What the policy's quotas and layout do to the rows that were loaded, before anything else is decided. May be
     // empty.
     std::function<Result<std::optional<core::ChangeAccounts>>(const core::Accounts&)> import_rows;
-    // Before the epoch is taken, by the rows as they are then: whoever could not serve them must not end the leader that
-    // there is. An error is Open's. May be empty.
+    // Before the epoch is taken, by the rows as they are then: whoever could not serve them must not end the leader
+    // that there is. An error is Open's. May be empty.
     std::function<Status(const core::ClusterState&)> may_lead;
     Clock clock;
     std::size_t inbox_max = 20'000;  // events of clients that wait
