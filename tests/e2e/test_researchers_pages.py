@@ -263,7 +263,7 @@ def test_secrets_are_kept(quickstart, mine):
     with open(os.path.join(mine, "token.txt"), "w") as file:
         file.write("of the test")
     _, secrets = pages.blocks(page("job-spec.md"), THIS)
-    told = type_in(quickstart, [secrets], mine)
+    told = type_in(quickstart, [secrets], mine, WANDB_API_KEY="of the test")
     assert re.search(r"^hf-token +11\b", told, re.MULTILINE) and "of the test" not in told, told
     assert "hf-token" not in quickstart.glim.text("secret", "list", user="ana")
 
