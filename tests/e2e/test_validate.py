@@ -288,7 +288,7 @@ def test_a_bad_node_is_cordoned_also_where_nobody_waits_for_the_answer(fresh_fol
         blockers = wait_until(lambda: glim.job(waits)["blockers"], 30, "it is said why the job waits")
         assert "waits to be measured: an operator asked for it" in blockers[0]["message"], blockers
         assert glim.job(runs)["state"] == "running"
-        glim.text("cancel", runs, "--now")
+        glim.text("cancel", runs)
         cordon = wait_until(lambda: glim.nodes()["n1"].get("cordon"), 120, "it is taken out")
         assert cordon["by"] == "health" and "cpu piece cpu" in cordon["reason"], cordon
         assert glim.job(waits)["state"] == "queued"

@@ -36,7 +36,7 @@ void PrintFailure(const WorldReport& report, const WorldOptions& options) {
 
 int RunSeedsCommand(int argc, char** argv) {
   CLI::App app{"Glim's scheduler in virtual time: random jobs, interrupts and ranks that answer late, twice or never"};
-  app.footer("glim-sim --trace FILE.csv --nodes N plays a trace instead; glim-sim --trace --help says how.");
+  app.footer("glim-sim --trace FILE.csv --nodes N plays a trace instead; glim-sim --trace FILE --help says how.");
   WorldOptions options;
   std::uint64_t seeds = 1;
   bool json = false;
