@@ -180,7 +180,9 @@ def test_stages_that_are_done_are_not_done_again(quickstart, mine):
     quickstart.cluster.open_to_tasks(mine)
     glim = quickstart.glim
     job = glim.submit(quickstart.examples.make("stages", "exec bash stages.sh", workdir=mine), user="ana")
-    wait_until(lambda: "\ntokenize\n" in glim.run("logs", str(job), user="ana").stdout, 60, "the second stage has begun")
+    wait_until(
+        lambda: "\ntokenize\n" in glim.run("logs", str(job), user="ana").stdout, 60, "the second stage has begun"
+    )
     glim.text("suspend", job, user="ana")
     quickstart.cluster.wait_state(job, "held", 60)
     glim.text("resume", job, user="ana")
