@@ -13,16 +13,19 @@ BLOCK = re.compile(r"^ *```(?:python|yaml|sh)\n(?P<text>.*?)^ *```$", re.MULTILI
 
 
 def snippets():
-    """(the example's file, the block's text): each block after a "From ...:", up to the next heading."""
+    """(the example's file, the block's text): each block after a "From ...:", up to the next heading, item of a list
+    or paragraph that begins in bold. "The same file" is that of the section's last one."""
     with open(PAGE, encoding="utf-8") as file:
         text = file.read()
     for section in re.split(r"^## ", text, flags=re.MULTILINE):
         path = None
-        for found in re.finditer(f"{SOURCE.pattern}|{BLOCK.pattern}", section, re.MULTILINE | re.DOTALL):
-            if found["text"] is None:
-                path = found["path"] or path
-            elif path:
-                yield path, textwrap.dedent(found["text"])
+        for item in re.split(r"^(?=\d+\. |\*\*)", section, flags=re.MULTILINE):
+            is_of_it = False
+            for found in re.finditer(f"{SOURCE.pattern}|{BLOCK.pattern}", item, re.MULTILINE | re.DOTALL):
+                if found["text"] is None:
+                    path, is_of_it = found["path"] or path, True
+                elif is_of_it:
+                    yield path, textwrap.dedent(found["text"])
 
 
 SNIPPETS = list(snippets())

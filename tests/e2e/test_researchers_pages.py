@@ -167,9 +167,41 @@ def test_a_compiled_program_is_interrupted(quickstart, mine):
     assert quickstart.glim.text("logs", job, user="ana") == f"goes on behind step {last}\n"
 
 
+def test_stages_that_are_done_are_not_done_again(quickstart, mine):
+    (script,) = pages.blocks(page("howto/make-a-loop-interruptible.md"), THIS)
+    work = {"download": "", "tokenize": '[ "$GLIM_ATTEMPT" -gt 1 ] || sleep 600', "evaluate": ""}
+    for name, then in work.items():
+        path = os.path.join(mine, f"{name}.sh")
+        with open(path, "w") as file:
+            file.write(f"#!/bin/bash\necho {name}\n{then}\n")
+        os.chmod(path, 0o755)
+    with open(os.path.join(mine, "stages.sh"), "w") as file:
+        file.write(script)
+    quickstart.cluster.open_to_tasks(mine)
+    glim = quickstart.glim
+    job = glim.submit(quickstart.examples.make("stages", "exec bash stages.sh", workdir=mine), user="ana")
+    wait_until(
+        lambda: "\ntokenize\n" in glim.run("logs", str(job), user="ana").stdout, 60, "the second stage has begun"
+    )
+    glim.text("suspend", job, user="ana")
+    quickstart.cluster.wait_state(job, "held", 60)
+    glim.text("resume", job, user="ana")
+    first, second = quickstart.cluster.wait_state(job, "succeeded", 60)["attempts"]
+    assert (first["save"], first["steps_lost"], second["base_step"]) == ("left_unsaved", 0, 0)
+    told = [glim.text("logs", job, "--attempt", number, user="ana").splitlines() for number in (1, 2)]
+    assert told[0] == [
+        *("stage 0 begins", "download", "stage 0 is done"),
+        *("stage 1 begins", "tokenize", "stage 1 is broken off"),
+    ]
+    assert told[1] == [
+        *("stage 1 begins", "tokenize", "stage 1 is done"),
+        *("stage 2 begins", "evaluate", "stage 2 is done"),
+    ]
+
+
 def test_hfreduce_is_used(quickstart, mine):
     told = type_in(quickstart, "howto/use-hfreduce.md", mine)
-    assert re.search(r"^rank 0 of 4: step 299, loss [0-9.]+, over tcp$", told, re.MULTILINE), told
+    assert re.search(r"^rank 0 of 4, over tcp: the last loss is [0-9.]+$", told, re.MULTILINE), told
     assert "hfreduce: 2 nodes talk over TCP; every node: it has no RDMA device" in told
 
 
