@@ -119,7 +119,7 @@ void AddSubmit(Syntax app, Selection* selection) {
   const auto options = std::make_shared<SubmitOptions>();
   Syntax command = app.AddCommand("submit", "Submit the jobs of a file, or a command: submit [FILE|-] [-- CMD...]");
   command.Example("glim submit train.yaml");
-  command.Example("glim submit --nodes 4 -- torchrun train.py");
+  command.Example("glim submit --nodes 4 -- python3 train.py");
   AddSpecArguments(command, &options->specs);
   command.Flag("--dry-run", &options->dry_run, "have it checked, submit nothing");
   command.Flag("--wait", &options->wait, "wait until it has ended; the exit code is its verdict");

@@ -59,7 +59,9 @@ std::string CostLine(const Receipt& receipt) {
                                  RoundedDurationText({agreement.grace_ms()}));
   text += agreement.stop_step() >= 0 ? fmt::format(", stopped after step {}", agreement.stop_step()) : "";
   if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
-  text += receipt.counts_steps ? fmt::format(", {} steps lost", receipt.steps_lost) : ", it reported no steps";
+  text += receipt.counts_steps
+              ? fmt::format(", {} {} lost", receipt.steps_lost, receipt.steps_lost == 1 ? "step" : "steps")
+              : ", it reported no steps";
   return text;
 }
 

@@ -45,7 +45,8 @@ std::string KeptUntil(const glim::v1::Job& job, TimePoint now) {
 std::string InterruptsText(const glim::v1::Job& job) {
   const bool counts = job.steps_lost() > 0 || std::any_of(job.attempts().begin(), job.attempts().end(), ReportsSteps);
   if (job.interrupts() > 0 && !counts) return fmt::format("{}; it reported no steps", job.interrupts());
-  return fmt::format("{}, {} steps lost in all", job.interrupts(), job.steps_lost());
+  return fmt::format("{}, {} {} lost in all", job.interrupts(), job.steps_lost(),
+                     job.steps_lost() == 1 ? "step" : "steps");
 }
 
 std::string Header(const glim::v1::Job& job, TimePoint now, bool colour) {

@@ -7,6 +7,11 @@ namespace {
 
 using namespace glim::nodeagent;  // NOLINT(google-build-using-namespace): this file is nothing but its commands
 
+// The parser's own check names the largest number that there is.
+CLI::Validator FromZero() {
+  return {[](std::string& word) { return word.front() == '-' ? word + " is below 0" : std::string(); }, ""};
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Tells Glim how a job's script is getting on, and asks whether it is to stop");
   app.require_subcommand(1);
@@ -23,33 +28,33 @@ int Main(int argc, char** argv) {
   std::int64_t step = -1;
   double seconds = 0;
   auto* progress = app.add_subcommand("progress", "step N is complete");
-  progress->add_option("step", step, "the last complete step, from 0")->required()->check(CLI::NonNegativeNumber);
-  progress->add_option("--step-seconds", seconds, "how long a step takes")->check(CLI::NonNegativeNumber);
+  progress->add_option("step", step, "the last complete step, from 0")->required()->check(FromZero());
+  progress->add_option("--step-seconds", seconds, "how long a step takes")->check(FromZero());
 
   SavedArguments save;
   auto* saved = app.add_subcommand("saved", "a save is durable: the job can go on from it");
-  saved->add_option("--step", save.step, "the last step in it")->required()->check(CLI::NonNegativeNumber);
+  saved->add_option("--step", save.step, "the last step in it")->required()->check(FromZero());
   saved->add_option("--path", save.path, "where it is")->required();
-  saved->add_option("--bytes", save.bytes, "its size (a file's own)")->check(CLI::NonNegativeNumber);
+  saved->add_option("--bytes", save.bytes, "its size (a file's own)")->check(FromZero());
   saved->add_option("--shard", save.shard, "which part of it, from 0");
   saved->add_option("--shards", save.shards, "of how many")->check(CLI::PositiveNumber);
-  saved->add_option("--seconds", save.seconds, "how long it took")->check(CLI::NonNegativeNumber);
+  saved->add_option("--seconds", save.seconds, "how long it took")->check(FromZero());
 
   auto* restored = app.add_subcommand("restored", "the job went on from step N");
-  restored->add_option("step", step)->required()->check(CLI::NonNegativeNumber);
-  restored->add_option("--seconds", seconds, "how long that took")->check(CLI::NonNegativeNumber);
+  restored->add_option("step", step)->required()->check(FromZero());
+  restored->add_option("--seconds", seconds, "how long that took")->check(FromZero());
 
   std::string path, error;
   auto* restore_failed =
       app.add_subcommand("restore-failed",
                          "the save that the job was to go on from cannot be had: exit with an error after this, and "
                          "the job is tried elsewhere");
-  restore_failed->add_option("--step", step, "the save's ($GLIM_RESUME_STEP)")->check(CLI::NonNegativeNumber);
+  restore_failed->add_option("--step", step, "the save's ($GLIM_RESUME_STEP)")->check(FromZero());
   restore_failed->add_option("--path", path, "the save ($GLIM_RESUME_PATH)");
   restore_failed->add_option("message", error, "what is wrong with it")->required();
 
   auto* needs = app.add_subcommand("needs", "this much grace is needed in all, from the request on");
-  needs->add_option("seconds", seconds)->required()->check(CLI::NonNegativeNumber);
+  needs->add_option("seconds", seconds)->required()->check(FromZero());
 
   auto* leave = app.add_subcommand("leave", "the script exits now; without an interrupt: it gives its nodes up");
   CLI11_PARSE(app, argc, argv);

@@ -316,9 +316,10 @@ class Session:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         try:
-            if kind is None and self._hold.stopped:
+            ended_well = kind is None or (kind is SystemExit and getattr(error, "code", error) in (None, 0))
+            if ended_well and self._hold.stopped:
                 self.leave()
-            elif kind is None and not self._left:
+            elif ended_well and not self._left:
                 self.finish()
             elif kind is not None and issubclass(kind, Exception) and self._hold.no_agreement:
                 # Peers leave at boundaries of their own, so a collective breaks: that is no failure of the program.

@@ -143,6 +143,21 @@ def test_a_collective_that_breaks_without_an_agreement_is_no_failure(on_cluster,
     assert "connection closed by peer" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("code, told", [((), ["leaving"]), ((0,), ["leaving"]), ((1,), [])])
+def test_a_script_that_ends_itself_inside_the_block_leaves_with_0_alone(on_cluster, code, told):
+    with pytest.raises(SystemExit):
+        with glim.session() as run:
+            run.begin_step(0)
+            on_cluster.interrupt()
+            on_cluster.wait_taken("ack")
+            on_cluster.tell({"type": "stop_now", "agreement": 1})
+            wait_until(lambda: run.interrupted().no_agreement)
+            assert not run.begin_step(1)
+            sys.exit(*code)
+    kinds = [kind for kind in ("leaving", "finished") if on_cluster.taken(kind)]
+    assert kinds == told, "else a job that is half trained would look like one that is done"
+
+
 def test_an_exception_with_an_agreement_is_a_failure(on_cluster):
     with pytest.raises(RuntimeError):
         with glim.session() as run:
