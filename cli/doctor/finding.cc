@@ -79,7 +79,7 @@ constexpr Check kChecks[] = {
     {Role::kServer, "clock", "whether the clock is synchronised", "certificates and tokens are given by it"},
     {Role::kServer, "descriptors", "how many connections the scheduler may have open",
      "each agent and each user is a connection"},
-    {Role::kServer, "disk", "room and inodes of the store's folder", "a scheduler that cannot commit ends"},
+    {Role::kServer, "disk", "room and inodes of the store's folder", "while it is full nothing can be changed"},
     {Role::kServer, "units", "systemd's unit of the scheduler",
      "what is not running or not enabled is gone after a boot"},
 };
