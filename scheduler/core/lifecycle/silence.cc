@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/lifecycle/health_act.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/suspicion.h"
@@ -21,19 +22,23 @@ TimePoint HeardAt(const ClusterState& state, NodeId id) {
 // A refused node is no silent one: its agent speaks, in words that are not understood.
 bool IsHeard(const Node& node) { return node.state == NodeState::kReady || node.state == NodeState::kRefused; }
 bool IsJudged(const Node& node) { return node.state != NodeState::kLost && node.state != NodeState::kQuarantined; }
+// An operator has taken it out and nobody is there: it may be switched off, and its silence is no sign of anything.
+bool MayBeOff(const Node& node) { return node.cordon && node.cordon->by != kByHealth && !node.holder; }
 
 void Lose(Changes& changes, NodeId id) {
+  const bool off = MayBeOff(changes.node(id));
   SetNodeState(changes, id, NodeState::kLost, "nothing heard from its agent");
-  Suspect(changes, id, "it was lost: nothing was heard from its agent");
+  if (!off) Suspect(changes, id, "it was lost: nothing was heard from its agent");
   changes.Note(HistoryKind::kNodeLost, {}, id, changes.node(id).message);
   Abandon(changes, id, "node " + changes.node(id).name + " was lost");
 }
 
 // A leaf, or half of the cluster, is no node's fault: what is lost in an outage is not counted.
 void LoseAlone(Changes& changes, NodeId id) {
+  const bool off = MayBeOff(changes.node(id));
   const JobId failed = FailsWith(changes, id);
   Lose(changes, id);
-  CountLoss(changes, id, failed);
+  if (!off) CountLoss(changes, id, failed);
 }
 
 struct SilentLeaf {
@@ -69,7 +74,7 @@ std::vector<SilentLeaf> SilentLeaves(const ClusterState& state, const Policy& po
 }
 
 struct Silence {
-  std::size_t judged = 0, silent = 0;
+  std::size_t judged = 0, silent = 0;  // without those that may be off
   std::vector<NodeId> overdue;
 };
 
@@ -81,12 +86,13 @@ Silence LookForSilence(Changes& changes) {
     if (IsJudged(node)) all.push_back(id);
   });
   for (const NodeId id : all) {
-    ++found.judged;
+    const bool counts = !MayBeOff(changes.node(id));
+    if (counts) ++found.judged;
     const Duration silence = changes.now() - HeardAt(changes.state(), id);
     if (IsHeard(changes.node(id)) && silence >= changes.policy().node_lost_after / 4) {
       FallSilent(changes, id, "nothing heard from its agent");
     }
-    if (changes.node(id).state == NodeState::kSilent) ++found.silent;
+    if (counts && changes.node(id).state == NodeState::kSilent) ++found.silent;
     if (silence >= changes.policy().node_lost_after) found.overdue.push_back(id);
   }
   return found;

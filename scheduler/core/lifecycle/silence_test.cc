@@ -56,6 +56,40 @@ TEST(ASilentLeaf, IsNotLostWhileNobodyIsHeard) {
   EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kLost);
 }
 
+// Nodes 3 and 4 of four are switched off by somebody who has taken them out first.
+struct TwoSwitchedOff {
+  explicit TwoSwitchedOff(const std::string& by = "ann") {
+    for (const char* name : {"n3", "n4"}) c.Do(CordonNode{name, by, "a new rack", {}, true});
+    for (const std::uint32_t n : {3u, 4u}) c.Silence(NodeId(n));
+  }
+  Cluster c{Zones{.leaves = 2, .nodes = 2}};
+};
+
+TEST(ANodeThatIsSwitchedOff, CountsInNoOutage) {
+  TwoSwitchedOff s;
+  s.c.Advance(s.c.policy().node_lost_after + Seconds(1));
+  EXPECT_FALSE(s.c.state().outage) << "two of four are silent, and an operator has taken both out";
+  EXPECT_EQ(s.c.node(NodeId(3)).state, NodeState::kLost);
+  s.c.Silence(NodeId(1));
+  s.c.Advance(s.c.policy().node_lost_after + Seconds(1));
+  EXPECT_EQ(s.c.node(NodeId(1)).state, NodeState::kLost) << "whoever fails meanwhile is found";
+}
+
+TEST(ANodeThatIsSwitchedOff, IsNoSuspectWhenItIsBack) {
+  TwoSwitchedOff s;
+  s.c.Advance(s.c.policy().node_lost_after + Seconds(1));
+  s.c.Return(NodeId(3));
+  ASSERT_TRUE(s.c.Do(UncordonNode{"n3", "ann"}).status.ok());
+  EXPECT_EQ(s.c.node(NodeId(3)).suspect_until, TimePoint{});
+  EXPECT_TRUE(IsUsable(s.c.node(NodeId(3))));
+}
+
+TEST(ANodeThatIsSwitchedOff, IsSilentAsAnyOtherWhereNobodyButHealthHasTakenItOut) {
+  TwoSwitchedOff s("health");
+  s.c.Advance(s.c.policy().node_lost_after + Seconds(1));
+  EXPECT_TRUE(s.c.state().outage);
+}
+
 TEST(ResolveOutageOrder, JudgesTheSilentLost) {
   TwoLeaves s;
   s.c.Silence(NodeId(1));

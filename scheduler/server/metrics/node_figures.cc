@@ -11,12 +11,23 @@
 namespace glim::server {
 namespace {
 
+const char* CordonedFor(const core::Cordon& cordon) {
+  return !cordon.drain ? "cordoned" : cordon.drained ? "drained" : "draining";
+}
+
+// An operator has taken it out, nobody is there, and it is switched off.
+bool IsOff(const core::Node& node) {
+  const bool unheard = node.state == core::NodeState::kSilent || node.state == core::NodeState::kLost;
+  return unheard && node.cordon && !IsOutByHealth(node) && !node.holder;
+}
+
 // The main reason why no job starts on the node; null: one may, as far as the node goes.
 const char* OutFor(const core::Node& node, TimePoint now) {
   if (node.state == core::NodeState::kQuarantined && !node.stuck_tasks.empty()) return "stuck_task";
+  if (IsOff(node)) return CordonedFor(*node.cordon);
   if (node.state != core::NodeState::kReady) return core::ToString(node.state);
   if (IsOutByHealth(node)) return "health";
-  if (node.cordon) return !node.cordon->drain ? "cordoned" : node.cordon->drained ? "drained" : "draining";
+  if (node.cordon) return CordonedFor(*node.cordon);
   if (!node.fault.empty()) return "fault";
   if (!node.hardware_differs.empty()) return "labels_differ";
   if (!node.orphans.empty()) return "orphan";

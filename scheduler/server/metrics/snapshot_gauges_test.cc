@@ -122,6 +122,17 @@ TEST(NodeFigures, NameTheMainReasonWhyNoJobStarts) {
   EXPECT_LT(series.at("glim_node_heartbeat_age_seconds stat=max"), 60) << "lost ones are not among them";
 }
 
+// Nobody is to be woken for it.
+TEST(NodeFigures, ANodeThatAnOperatorHasSwitchedOffIsNotLost) {
+  Cluster c(Zones{.nodes = 3});
+  c.Do(core::CordonNode{"n1", "ann", "a new fan", {}, true});
+  c.Silence(core::NodeId(1), true);
+  EXPECT_EQ(NodeSeries(c).at("glim_nodes_out reason=drained"), 1) << "silent";
+  c.Advance(Minutes(3));
+  EXPECT_EQ(NodeSeries(c).at("glim_nodes_out reason=drained"), 1) << "lost";
+  EXPECT_FALSE(NodeSeries(c).contains("glim_nodes_out reason=lost"));
+}
+
 TEST(NodeFigures, CountTheUnreliableOnes) {
   Cluster c(Zones{.nodes = 3});
   EXPECT_EQ(NodeSeries(c).at("glim_nodes_unreliable"), 0);
