@@ -43,7 +43,7 @@ const Bug kBugs[] = {
     {PlantedBug::kLinkFreeTooEarly, "LinkFreeTooEarly", "too many jobs cross"},
     {PlantedBug::kStarvedCutOff, "StarvedCutOff", "has starved and asks for no more"},
     {PlantedBug::kLostMeansReleased, "LostMeansReleased", "it runs on a node where the scheduler knows nothing of it"},
-    {PlantedBug::kJobNumberTwice, "JobNumberTwice", "was given twice", "claimed by an attempt that is not claimed"},
+    {PlantedBug::kJobNumberTwice, "JobNumberTwice", "was given twice", "by an attempt that"},
     {PlantedBug::kRefusedMeansLost, "RefusedMeansLost", "runs twice", "have processes on both sides of the link"},
     {PlantedBug::kClaimOutlivesPool, "ClaimOutlivesPool", "and runs on a node of pool"},
     {PlantedBug::kGraceWithoutCap, "GraceWithoutCap", "it was given a longer grace than its class may have"},
