@@ -167,8 +167,8 @@ void AddOptions(CLI::App& app, AgentOptions& o) {
                  "none: no SDK (../share/glim/sdk beside this program)");
   app.add_option("--runtime", o.runtime,
                  "what tasks run in: runc or crun (containers), process, or auto: runc for root (it refuses to "
-                 "start where runc is missing), process for others. As root, process makes every job root on this "
-                 "node")
+                 "start where runc is missing), process for others. As root, process runs nobody's jobs; with "
+                 "--any-user every job is root on this node")
       ->capture_default_str();
   app.add_option("--runc", o.runc, "the program runc or crun (looked for in the usual folders)");
   app.add_option("--task-user", o.task_user_text,
