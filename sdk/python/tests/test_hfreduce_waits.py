@@ -2,7 +2,6 @@
 (docs/protocols/task-socket.md, Stacks)."""
 
 import multiprocessing
-import os
 import re
 
 import extension
@@ -10,24 +9,13 @@ import hfreduce_ranks
 import numpy
 import pytest
 from fake_agent import wait_until
+from waits_file import said_by
 
 
 def waits_for_rank_1(group, come):
     if group.rank == 1:
         assert come.wait(hfreduce_ranks.BOUND_S)
     group.all_reduce(numpy.ones(1 << 22, dtype="f4"))
-
-
-def said_by(pid):
-    folder = f"/proc/{pid}/fd"
-    for name in os.listdir(folder):
-        try:
-            if os.readlink(f"{folder}/{name}").startswith("/memfd:glim-waits"):
-                with open(f"{folder}/{name}", "rb") as file:
-                    return file.read().split(b"\0")[0].decode()
-        except FileNotFoundError:
-            pass  # closed meanwhile
-    return ""
 
 
 @pytest.mark.parametrize(
@@ -45,7 +33,7 @@ def test_who_does_not_come_is_said_by_who_waits(zones, whom):
     ranks = hfreduce_ranks.Ranks(waits_for_rank_1, come, zones=zones)
     try:
         pid = ranks.processes[0].pid
-        wait_until(lambda: said_by(pid) != "", hfreduce_ranks.BOUND_S, "rank 0 says what it waits for")
+        wait_until(lambda: said_by(pid), hfreduce_ranks.BOUND_S, "rank 0 says what it waits for")
         # init() has had operations of its own
         assert re.fullmatch(re.escape(f"hfreduce: {whom} (operation ") + r"\d+\)", said_by(pid)), said_by(pid)
         come.set()

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from fake_agent import wait_until
+from waits_file import said_by
 
 from glim import nccl_waits
 
@@ -91,18 +92,6 @@ waits.start()
 sys.stdin.read()
 waits.stop()
 """
-
-
-def said_by(pid):
-    folder = f"/proc/{pid}/fd"
-    for name in os.listdir(folder):
-        try:
-            if os.readlink(f"{folder}/{name}").startswith("/memfd:glim-waits"):
-                with open(f"{folder}/{name}", "rb") as file:
-                    return file.read().split(b"\0")[0].decode()
-        except FileNotFoundError:
-            pass  # closed meanwhile
-    return None
 
 
 def next_line_but(process, word):

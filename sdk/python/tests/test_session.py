@@ -130,14 +130,19 @@ def test_stop_now_stops_at_the_next_boundary(on_cluster, monkeypatch, rank, last
     assert on_cluster.taken("leaving", rank)
 
 
+def stop_without_agreement(agent, run):
+    """After its first step."""
+    run.begin_step(0)
+    agent.interrupt()
+    agent.wait_taken("ack")
+    agent.tell({"type": "stop_now", "agreement": 1})
+    wait_until(lambda: run.interrupted().no_agreement)
+
+
 def test_a_collective_that_breaks_without_an_agreement_is_no_failure(on_cluster, capfd):
     with pytest.raises(SystemExit) as ended:
         with glim.session() as run:
-            run.begin_step(0)
-            on_cluster.interrupt()
-            on_cluster.wait_taken("ack")
-            on_cluster.tell({"type": "stop_now", "agreement": 1})
-            wait_until(lambda: run.interrupted().no_agreement)
+            stop_without_agreement(on_cluster, run)
             raise RuntimeError("connection closed by peer")
     assert ended.value.code == 0 and on_cluster.taken("leaving")
     assert "connection closed by peer" in capfd.readouterr().err
@@ -147,11 +152,7 @@ def test_a_collective_that_breaks_without_an_agreement_is_no_failure(on_cluster,
 def test_a_script_that_ends_itself_inside_the_block_leaves_with_0_alone(on_cluster, code, told):
     with pytest.raises(SystemExit):
         with glim.session() as run:
-            run.begin_step(0)
-            on_cluster.interrupt()
-            on_cluster.wait_taken("ack")
-            on_cluster.tell({"type": "stop_now", "agreement": 1})
-            wait_until(lambda: run.interrupted().no_agreement)
+            stop_without_agreement(on_cluster, run)
             assert not run.begin_step(1)
             sys.exit(*code)
     kinds = [kind for kind in ("leaving", "finished") if on_cluster.taken(kind)]
