@@ -117,6 +117,21 @@ TEST_P(AgentEvidenceTest, OutputIsASignOfLifeAndAnAgentThatBeganAnewSaysTheSame)
   EXPECT_TRUE(WaitTask(kKey, [&](const v1::ObservedTask& t) { return t.activity_at_ms() > first; }));
 }
 
+// What a rank says of its steps is written down a second later, and that is no second sign.
+TEST_P(AgentEvidenceTest, AStepIsASignOfLifeOnce) {
+  Start("glim-task progress 7; exec sleep 1000");
+  const auto told = WaitTask(kKey, [](const v1::ObservedTask& t) { return t.ranks(0).step() == 7; });
+  ASSERT_TRUE(told);
+  const auto written = [&] {
+    const auto words = ReadFile(TaskPaths(TaskFolder(kKey)).ranks(), 1 << 20);
+    return words.ok() && words->find("\"step\":7") != std::string::npos;
+  };
+  ASSERT_TRUE(Eventually(written));
+  const int since = scheduler_.reports();
+  ASSERT_TRUE(Eventually([&] { return scheduler_.reports() > since + 2; }));
+  EXPECT_EQ(Activity(), told->activity_at_ms());
+}
+
 GLIM_FOR_EACH_RUNTIME(AgentEvidenceTest);
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "nodeagent/task/task_socket.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -100,7 +101,7 @@ void TaskSocket::Close() {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
   persist_timer_.cancel();
-  if (persist_pending_) Persist();
+  if (persist_pending_) PersistLate();
   peers_.clear();
   for (const auto& peer : std::exchange(connections_, {})) peer->Close();
 }
@@ -258,12 +259,23 @@ bool TaskSocket::Persist() {
   return status.ok();
 }
 
+// The file's time is when a rank last said something (NodeTasks::ActivityOf), and not when that was written down: one
+// step would be two signs of life.
+void TaskSocket::PersistLate() {
+  struct stat said {};
+  const bool known = ::stat(options_.state_path.c_str(), &said) == 0;
+  if (!Persist() || !known) return;
+  const timespec times[2] = {said.st_atim, said.st_mtim};
+  (void)::utimensat(AT_FDCWD, options_.state_path.c_str(), times, 0);
+}
+
 void TaskSocket::PersistSoon() {
+  (void)::utimensat(AT_FDCWD, options_.state_path.c_str(), nullptr, 0);
   if (persist_pending_) return;
   persist_pending_ = true;
   persist_timer_.expires_after(kPersistProgress);
   persist_timer_.async_wait([self = shared_from_this()](boost::system::error_code error) {
-    if (!error && self->persist_pending_) self->Persist();
+    if (!error && self->persist_pending_) self->PersistLate();
   });
 }
 

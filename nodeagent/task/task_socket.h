@@ -64,6 +64,7 @@ class TaskSocket : public std::enable_shared_from_this<TaskSocket> {
   void Tell(Peer& peer);
   RankState* Find(std::uint32_t rank);
   bool Persist();
+  void PersistLate();
   void PersistSoon();
 
   boost::asio::io_context& io_;
