@@ -89,11 +89,13 @@ Debugger StartDebugger(pid_t target) {
     debugger.status = FileError("make", "a file in memory", errno);
     return debugger;
   }
-  // Values of arguments are nobody's business but the program's.
-  const auto started = StartProgram(
-      {kDebugger, "-nx", "-nh", "-batch", "-iex", "set auto-load off", "-ex", "set print frame-arguments none", "-ex",
-       "set print thread-events off", "-ex", "thread apply all backtrace 40", "-p", std::to_string(target)},
-      {"PATH=/usr/bin:/bin", "LC_ALL=C"}, "/proc/self/fd/" + std::to_string(debugger.words.get()));
+  // Its files are those of its own root, a container's too. Values of arguments are nobody's business but the program's.
+  const std::string root = "set sysroot /proc/" + std::to_string(target) + "/root";
+  const auto started =
+      StartProgram({kDebugger, "-nx", "-nh", "-batch", "-iex", "set auto-load off", "-iex", root, "-ex",
+                    "set print frame-arguments none", "-ex", "set print thread-events off", "-ex",
+                    "thread apply all backtrace 40", "-p", std::to_string(target)},
+                   {"PATH=/usr/bin:/bin", "LC_ALL=C"}, "/proc/self/fd/" + std::to_string(debugger.words.get()));
   debugger.status = started.status();
   if (!started.ok()) return debugger;
   debugger.pid = *started;

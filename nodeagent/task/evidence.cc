@@ -1,6 +1,5 @@
 #include "nodeagent/task/evidence.h"
 
-#include <grp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "nodeagent/os/become_user.h"
 #include "nodeagent/os/process_look.h"
 #include "nodeagent/os/program_stacks.h"
 #include "nodeagent/os/wait_words.h"
@@ -133,11 +133,11 @@ std::string TextOf(const std::vector<Look>& looks) {
   return CutText(Safe(text + stacks), kEvidenceFileMax) + kEvidenceEnd;
 }
 
-// For good.
-bool BecomeUser(const std::optional<TaskUser>& user) {
-  if (!user || ::geteuid() != 0) return true;
-  return ::setgroups(user->groups.size(), user->groups.data()) == 0 &&
-         ::setresgid(user->gid, user->gid, user->gid) == 0 && ::setresuid(user->uid, user->uid, user->uid) == 0;
+// Its own, from here on: what a program does to whoever looks at it, it does to itself.
+bool TakeUsersRights(const EvidenceOrder& order) {
+  if (!order.user || ::geteuid() != 0) return true;
+  const UniqueFd container = order.ranks.empty() ? UniqueFd() : OtherUserNamespaceOf(order.ranks.front().pid);
+  return BecomeUser(order.user->uid, order.user->gid, order.user->groups, container).ok();
 }
 
 // Those that tell their stacks themselves are asked; a forked child shares its parent's file, and is left alone.
@@ -215,7 +215,7 @@ void Gather(const EvidenceOrder& order, const std::function<void(const std::stri
     look.door = FindStackDoor(look.process);
     look.waits = ReadWaitWords(look.process, known);
   }
-  if (!BecomeUser(order.user)) return;
+  if (!TakeUsersRights(order)) return;
   Debug(WhomToDebug(AskPrograms(looks)));
   tell(TextOf(looks));
 }
