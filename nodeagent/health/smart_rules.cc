@@ -17,6 +17,7 @@ constexpr std::pair<std::string_view, Field> kFields[] = {{"passed", &SmartReadi
                                                           {"spare", &SmartReading::spare},
                                                           {"spare_least", &SmartReading::spare_least},
                                                           {"used", &SmartReading::used},
+                                                          {"media_errors", &SmartReading::media_errors},
                                                           {"reallocated", &SmartReading::reallocated},
                                                           {"pending", &SmartReading::pending},
                                                           {"uncorrectable", &SmartReading::uncorrectable}};
@@ -76,9 +77,11 @@ std::string WearInWords(const SmartReading& reading) {
   if (reading.used.value_or(0) >= kLifeUsedPercent) {
     words = std::to_string(*reading.used) + " % of the life that it was made for are used";
   }
-  const std::pair<Field, std::string_view> sectors[] = {{&SmartReading::reallocated, "sectors replaced: "},
-                                                        {&SmartReading::pending, "sectors that cannot be read: "},
-                                                        {&SmartReading::uncorrectable, "sectors lost: "}};
+  const std::pair<Field, std::string_view> sectors[] = {
+      {&SmartReading::reallocated, "sectors replaced: "},
+      {&SmartReading::pending, "sectors that cannot be read: "},
+      {&SmartReading::uncorrectable, "sectors lost: "},
+      {&SmartReading::media_errors, "errors in data that it could not mend: "}};
   for (const auto& [field, text] : sectors) {
     const std::int64_t count = (reading.*field).value_or(0);
     if (count >= kBadSectors) AddWords(std::string(text) + std::to_string(count), words);

@@ -22,6 +22,7 @@ struct SmartReading {
   std::optional<std::int64_t> warning{};               // NVMe's bits of critical_warning
   std::optional<std::int64_t> spare{}, spare_least{};  // available_spare and its threshold, in percent
   std::optional<std::int64_t> used{};                  // percentage_used of the life that it was made for
+  std::optional<std::int64_t> media_errors{};          // of NVMe: errors in data that it could not mend
   std::optional<std::int64_t> reallocated{}, pending{}, uncorrectable{};  // sectors
   friend bool operator==(const SmartReading&, const SmartReading&) = default;
 };

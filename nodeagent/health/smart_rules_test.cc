@@ -55,6 +55,11 @@ TEST(SmartRules, WornIsNotFailing) {
   EXPECT_THAT(Said({.passed = 1, .warning = 0, .used = 99}), IsEmpty());
   EXPECT_THAT(Said({.passed = 1, .warning = 0, .used = 100}),
               ElementsAre("disk_worn: 100 % of the life that it was made for are used"));
+  EXPECT_THAT(Said({.passed = 1, .warning = 0, .media_errors = 0}), IsEmpty());
+  EXPECT_THAT(
+      Said({.passed = 1, .warning = 0, .used = 100, .media_errors = 2}),
+      ElementsAre(
+          "disk_worn: 100 % of the life that it was made for are used, errors in data that it could not mend: 2"));
   EXPECT_THAT(Said({.passed = 1, .reallocated = 1}), ElementsAre("disk_worn: sectors replaced: 1"));
   EXPECT_THAT(Said({.passed = 1, .reallocated = 3, .pending = 2, .uncorrectable = 1}),
               ElementsAre("disk_worn: sectors replaced: 3, sectors that cannot be read: 2, sectors lost: 1"));

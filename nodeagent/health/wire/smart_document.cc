@@ -60,7 +60,8 @@ Result<SmartReading> ParseSmartDocument(const std::string& text) {
       {"/nvme_smart_health_information_log/critical_warning", &SmartReading::warning},
       {"/nvme_smart_health_information_log/available_spare", &SmartReading::spare},
       {"/nvme_smart_health_information_log/available_spare_threshold", &SmartReading::spare_least},
-      {"/nvme_smart_health_information_log/percentage_used", &SmartReading::used}};
+      {"/nvme_smart_health_information_log/percentage_used", &SmartReading::used},
+      {"/nvme_smart_health_information_log/media_errors", &SmartReading::media_errors}};
   for (const auto& [path, field] : fields) reading.*field = NumberAt(document, path);
   ReadAttributes(document, &reading);
   if (reading != SmartReading{}) return reading;

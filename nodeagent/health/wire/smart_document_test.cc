@@ -23,7 +23,8 @@ TEST(SmartDocument, OfAnNvmeDisk) {
     "smart_status": {"passed": false, "nvme": {"value": 4, "reliability_degraded": true}},
     "nvme_smart_health_information_log": {"critical_warning": 4, "temperature": 41, "available_spare": 97,
       "available_spare_threshold": 10, "percentage_used": 103, "media_errors": 17}})");
-  EXPECT_EQ(reading, (SmartReading{.passed = 0, .warning = 4, .spare = 97, .spare_least = 10, .used = 103}));
+  EXPECT_EQ(reading,
+            (SmartReading{.passed = 0, .warning = 4, .spare = 97, .spare_least = 10, .used = 103, .media_errors = 17}));
 }
 
 TEST(SmartDocument, OfAnAtaDisk) {
