@@ -20,8 +20,8 @@ ENUMS = {  # of the core: title, what the table's words are
     "AttemptState": ("States of an attempt", "An attempt is one run of a job on its nodes."),
     "Outcome": (
         "How an attempt ended",
-        "JSON, metrics and the store have these words. `glim status` writes them with blanks (`node failure`), and says "
-        "four of them otherwise.",
+        "JSON and metrics have these words; `glim status` writes blanks in them (`node failure`) and says four "
+        "otherwise.",
     ),
     "SaveResult": (
         "How an interrupted attempt left",
