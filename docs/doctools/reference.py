@@ -18,7 +18,11 @@ WORDS = ROOT / "docs" / "doctools" / "words.toml"
 ENUMS = {  # of the core: title, what the table's words are
     "JobState": ("States of a job", "A job is in one of these, as `glim queue` and `glim status` show it."),
     "AttemptState": ("States of an attempt", "An attempt is one run of a job on its nodes."),
-    "Outcome": ("How an attempt ended", "`glim status`, `glim history` and the metrics have these words."),
+    "Outcome": (
+        "How an attempt ended",
+        "JSON and metrics have these words; `glim status` writes blanks in them (`node failure`) and says four "
+        "otherwise.",
+    ),
     "SaveResult": (
         "How an interrupted attempt left",
         "JSON, metrics and the store have these words; a receipt of `glim status` says two of them otherwise.",
