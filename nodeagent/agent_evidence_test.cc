@@ -90,7 +90,9 @@ TEST_P(AgentEvidenceTest, AProgramInAnyLanguageIsLookedAtAndGoesOn) {
 }
 
 TEST_P(AgentEvidenceTest, ATaskWhoseProcessesHaveEndedHasNothingToTell) {
-  Start("exit 0");
+  StartAgent();
+  Launch(kKey, "exit 0");
+  Send();
   ASSERT_TRUE(WaitPhase(kKey, kReleased));
   EXPECT_EQ(Ask(1), "");
 }

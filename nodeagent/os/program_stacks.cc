@@ -89,7 +89,8 @@ Debugger StartDebugger(pid_t target) {
     debugger.status = FileError("make", "a file in memory", errno);
     return debugger;
   }
-  // Its files are those of its own root, a container's too. Values of arguments are nobody's business but the program's.
+  // Its files are those of its own root, a container's too; a link to an absolute path there leads into gdb's own root.
+  // Values of arguments are nobody's business but the program's.
   const std::string root = "set sysroot /proc/" + std::to_string(target) + "/root";
   const auto started =
       StartProgram({kDebugger, "-nx", "-nh", "-batch", "-iex", "set auto-load off", "-iex", root, "-ex",

@@ -1,5 +1,6 @@
 #include "nodeagent/task/evidence.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "nodeagent/os/bare_root.h"
 #include "nodeagent/os/become_user.h"
 #include "nodeagent/os/process_look.h"
 #include "nodeagent/os/program_stacks.h"
@@ -28,6 +30,7 @@ constexpr milliseconds kAnswerLimit{2000};  // of one Python program
 constexpr milliseconds kDebuggerLimit{20'000};
 constexpr std::size_t kAskedMax = 16;  // Python programs
 constexpr std::size_t kDebuggedMax = 8;
+constexpr rlim_t kDebuggerBytesMax = rlim_t{4} << 30;  // of addresses: no program's symbols take a node's memory
 
 // What starts programs, and does nothing itself.
 constexpr std::string_view kStarters[] = {"bash", "sh", "dash", "glim-init", "glim-shim", "runc", "crun", "torchrun"};
@@ -133,10 +136,21 @@ std::string TextOf(const std::vector<Look>& looks) {
   return CutText(Safe(text + stacks), kEvidenceFileMax) + kEvidenceEnd;
 }
 
-// Its own, from here on: what a program does to whoever looks at it, it does to itself.
+// Of the task's container; none: it is in none. What starts a rank's program is the agent's own; the program itself may
+// have gone into a namespace that it has made.
+UniqueFd ContainerOf(const EvidenceOrder& order) {
+  return order.ranks.empty() ? UniqueFd() : OtherUserNamespaceOf(LookAtProcess(order.ranks.front().pid).parent);
+}
+
+// From here on: who looks has the rights of the task's user and of its container, and reads what programs have written
+// where nothing is anybody's. (A node that allows no such place keeps containers' programs to themselves.)
 bool TakeUsersRights(const EvidenceOrder& order) {
   if (!order.user || ::geteuid() != 0) return true;
-  const UniqueFd container = order.ranks.empty() ? UniqueFd() : OtherUserNamespaceOf(order.ranks.front().pid);
+  UniqueFd container = ContainerOf(order);
+  if (!EnterBareRoot().ok()) container.Reset();
+  const rlimit none{0, 0}, memory{kDebuggerBytesMax, kDebuggerBytesMax};
+  (void)::setrlimit(RLIMIT_CORE, &none);
+  (void)::setrlimit(RLIMIT_AS, &memory);
   return BecomeUser(order.user->uid, order.user->gid, order.user->groups, container).ok();
 }
 
