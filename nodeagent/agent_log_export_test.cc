@@ -70,6 +70,22 @@ TEST_P(AgentLogExportTest, AFolderThatHangsHoldsUpNeitherTasksNorTheAgentsEnd) {
   EXPECT_EQ(EndAgent(), 0);
 }
 
+TEST_P(AgentLogExportTest, WhatIsBeingCopiedIsNotCopiedAgain) {
+  std::filesystem::create_directories(logs_root_ + "/7-1");
+  const std::string held = logs_root_ + "/7-1/.rank-0.log.tmp";
+  ASSERT_EQ(::mkfifo(held.c_str(), 0600), 0);
+  StartAgent();
+  RunToItsEnd(kKey, "echo one");
+  scheduler_.Disconnect();  // whoever is connected anew looks for what was not copied yet
+  ASSERT_TRUE(scheduler_.WaitHello(2));
+  EXPECT_EQ(ReadFile(held, 1 << 20).value(), "one\n") << "now it can end";
+  RunToItsEnd(kNext, "echo next");
+  ASSERT_TRUE(WaitCopied(kNext, "next\n"));
+  const std::string log = AgentLog(), copied = "event=log_copied attempt=7-1";
+  ASSERT_NE(log.find(copied), std::string::npos);
+  EXPECT_EQ(log.find(copied, log.find(copied) + 1), std::string::npos);
+}
+
 GLIM_FOR_EACH_RUNTIME(AgentLogExportTest);
 
 }  // namespace

@@ -95,7 +95,8 @@ void LogExport::Next() {
     const Attempt attempt = *waiting_.begin();
     waiting_.erase(waiting_.begin());
     std::error_code none;
-    if (!std::filesystem::exists(FolderOf(attempt), none)) continue;  // pruned meanwhile
+    if (!std::filesystem::exists(FolderOf(attempt), none)) continue;           // pruned meanwhile
+    if (std::filesystem::exists(FolderOf(attempt) + kCopied, none)) continue;  // its end was told twice
     if (const Status begun = Begin(attempt); !begun.ok()) Failed(attempt, begun.message());
   }
 }
