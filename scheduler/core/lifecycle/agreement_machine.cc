@@ -40,6 +40,16 @@ Answers CollectAnswers(const Changes& changes, const Attempt& attempt, std::uint
   return answers;
 }
 
+// That deadline, or an earlier one by which an operator's drain wants one of its nodes empty.
+TimePoint WithinDrains(const ClusterState& state, const Attempt& attempt, TimePoint deadline) {
+  for (const NodeId id : attempt.nodes) {
+    const Node* node = state.FindNode(id);
+    const bool drained = node && node->cordon && node->cordon->drain && node->cordon->deadline;
+    if (drained) deadline = std::min(deadline, node->cordon->deadline);
+  }
+  return deadline;
+}
+
 void NoteRequest(Changes& changes, const Attempt& attempt, const std::string& reason) {
   const Agreement& agreement = attempt.agreements.back();
   const bool signalled = agreement.state == AgreementState::kSignalled;
@@ -74,11 +84,13 @@ void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& reque
       agreement->id = last + 1;
       agreement->state = by_signal ? AgreementState::kSignalled : AgreementState::kNotifying;
       agreement->requested_at = changes.now();
-      agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, grace / 4);
-      agreement->deadline = changes.now() + grace;
-      if (request.not_after) agreement->deadline = std::min(agreement->deadline, request.not_after);
+      agreement->deadline = WithinDrains(changes.state(), attempt, changes.now() + grace);
+      const Duration left = agreement->deadline - changes.now();
+      agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, left / 4);
       agreement->reason = request.reason;
     }
+    agreement->deadline = WithinDrains(changes.state(), attempt, agreement->deadline);
+    agreement->agree_by = std::min(agreement->agree_by, agreement->deadline);
     agreement->suspend = agreement->suspend || request.suspend;
     agreement->time_limit = agreement->time_limit || request.time_limit;
     agreement->moved = agreement->moved || request.moved;
@@ -124,7 +136,8 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
       agreement.stop_step = std::max(agreement.stop_step, answers.step_max + 1);
     }
     if (answers.extend.ms > 0) {
-      agreement.deadline = std::max(agreement.deadline, agreement.requested_at + std::min(answers.extend, max_grace));
+      const TimePoint wanted = agreement.requested_at + std::min(answers.extend, max_grace);
+      agreement.deadline = std::max(agreement.deadline, WithinDrains(changes.state(), attempt, wanted));
     }
     if (!agreement.left_at && answers.all_left) agreement.left_at = changes.now();
   });
@@ -207,7 +220,8 @@ void GrantLeaderChange(Changes& changes, AttemptId id) {
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
     agreement.agree_by = std::max(agreement.agree_by, changes.now() + std::min(changes.policy().agree_max, grace / 4));
-    agreement.deadline = std::max(agreement.deadline, changes.now() + grace);
+    const TimePoint anew = WithinDrains(changes.state(), attempt, changes.now() + grace);
+    agreement.deadline = std::max(agreement.deadline, anew);
   });
   NoteExtension(changes, id, was);
 }

@@ -27,10 +27,10 @@ struct AgreementRequest {
   bool moved = false;        // it is to go on elsewhere: a place is kept for it, and it comes first in its class
   bool by_operator = false;  // a drain or a move
   bool elsewhere = false;    // with `moved`: its nodes are left out while others fit
-  TimePoint not_after{};     // it has no more time than until then; 0: its own grace
 };
 
-// Raises the flag in every task. An attempt that has an open agreement keeps it (the new preemptor is noted).
+// Raises the flag in every task. An attempt that has an open agreement keeps it (the new preemptor is noted). Where one
+// of its nodes is drained until a deadline, nobody is told of more time than that, now and by what follows.
 void OpenAgreement(Changes& changes, AttemptId attempt, const AgreementRequest& request);
 
 // Acknowledgements, extensions, deadlines. Idempotent; called after every report and when time passes.

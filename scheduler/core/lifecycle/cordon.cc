@@ -85,12 +85,12 @@ void AdvanceDrain(Changes& changes, NodeId id) {
   const Attempt& attempt = changes.attempt(holder);
   if (attempt.state == AttemptState::kEnded || attempt.stop != StopCause::kNone) return;
   const Agreement* open = attempt.open_agreement();
-  if (!open || !open->by_operator) {
+  const bool sooner = open && cordon.deadline && open->deadline > cordon.deadline;
+  if (!open || !open->by_operator || sooner) {
     AgreementRequest request;
     if (open) request.preemptor = open->preemptor;
     request.reason = "node " + node.name + " is " + CordonInWords(cordon);
     request.moved = request.by_operator = true;
-    request.not_after = cordon.deadline;
     OpenAgreement(changes, holder, request);
   }
   if (cordon.deadline && changes.now() >= cordon.deadline && changes.attempt(holder).stop == StopCause::kNone) {

@@ -158,6 +158,42 @@ TEST(ADrain, StopsAtItsDeadlineWhoHasNotLeft) {
   EXPECT_EQ(c.job(job).state, JobState::kRunning) << "elsewhere";
 }
 
+TEST(ADrain, NobodyIsToldOfMoreTimeThanItsDeadline) {
+  Cluster c(Zones{.nodes = 1}, Patient());
+  const JobId job = c.Running(Spec(1));
+  c.script(job).acks = c.script(job).leaves = false;
+  c.Submit(Spec(1, PriorityClass::kHigh), "bob");
+  ASSERT_GT(c.agreement(job).deadline, c.now() + Seconds(20)) << "an interrupt, with its whole grace";
+  Drain(c, "n1", Seconds(20));
+  const TimePoint end = c.now() + Seconds(20);
+  EXPECT_EQ(c.agreement(job).deadline, end);
+  c.Edit(job, 0, [](ObservedTask& task) { task.ranks[0].extend = Minutes(5); });
+  EXPECT_EQ(c.agreement(job).deadline, end) << "it asked for more";
+  EXPECT_EQ(c.Noted(HistoryKind::kGraceExtended), 0);
+}
+
+TEST(ADrain, OfAnotherNodeOfTheGangMayLeaveLessTime) {
+  Cluster c(Zones{.nodes = 2}, Patient());
+  const JobId job = c.Running(Spec(2));
+  c.script(job).acks = c.script(job).leaves = false;
+  Drain(c, "n1");
+  Drain(c, "n2", Seconds(20));
+  const TimePoint end = c.now() + Seconds(20);
+  EXPECT_EQ(c.agreement(job).deadline, end);
+  c.RestartScheduler();
+  c.Return(NodeId(1));
+  c.Return(NodeId(2));
+  EXPECT_EQ(c.agreement(job).deadline, end) << "a new leader gives a whole grace, and no more than the drain";
+}
+
+TEST(ADrain, AgreesInAQuarterOfTheTimeThatItGives) {
+  Cluster c(Zones{.nodes = 2}, Patient());
+  const JobId job = c.Running(Spec(1));
+  c.script(job).acks = c.script(job).leaves = false;
+  Drain(c, c.node(c.attempt(job).nodes[0]).name, Seconds(2));
+  EXPECT_EQ(c.agreement(job).agree_by, c.now() + Milliseconds(500));
+}
+
 TEST(ADrain, GoesOnWhenThePreemptorOfWhoIsThereGoesAway) {
   Cluster c(Zones{.nodes = 1}, Patient());
   const JobId job = c.Running(Spec(1));
