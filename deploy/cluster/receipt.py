@@ -70,7 +70,7 @@ def interrupt_lines(job):
 
 
 def verdict_words(attempt):
-    lost = f"{attempt['steps_lost']} steps lost"
+    lost = "1 step lost" if attempt["steps_lost"] == 1 else f"{attempt['steps_lost']} steps lost"
     return {"killed": f"killed, {lost}", "saved": f"saved and left, {lost}"}.get(
         attempt["save"], f"left without saving, {lost}"
     )

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduler/core/model/account_access.h"
+#include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/planning/job_order.h"
 
 namespace glim::core {
@@ -158,7 +159,8 @@ Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint
     return estimate;
   }
   if (job.waits_for_save) {
-    estimate.unknown = "it waits for a node to be heard again";
+    const bool runs = static_cast<bool>(OrphanOf(pass.state(), job.id));
+    estimate.unknown = runs ? "it waits for an attempt of its own to end" : "it waits for a node to be heard again";
     return estimate;
   }
   if (BarOf(pass.state().accounts(), pass.policy(), job.user, job.team, job.spec->pool) != Bar::kNone) {

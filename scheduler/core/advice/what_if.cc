@@ -202,7 +202,7 @@ Explanation WhatIf::Explain(JobId id) {
     }
     return explanation;
   }
-  if (job.waits_for_save) return explanation;  // no change of what it asks for brings its save
+  if (job.waits_for_save) return explanation;  // no change of what it asks for helps
   TryFewerNodes(job, explanation.counterfactuals);
   TryZones(job, explanation.counterfactuals);
   TryClasses(job, explanation.counterfactuals);

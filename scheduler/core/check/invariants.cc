@@ -222,16 +222,19 @@ class Checker {
     for (const std::int64_t gpu_ms : job.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");
   }
 
-  // A job waits for a node only while that node has what it goes on from, and nobody who is heard has it.
+  // A job waits for a node only while that node has what it goes on from, and nobody who is heard has it; or while an
+  // orphan of it runs there.
   void CheckSave(const Job& job, const Attempt* live) {
     const Job* who = &job;
-    Expect(!job.waits_for_save || job.state == JobState::kQueued, who, " waits for a save, and is not queued");
+    Expect(!job.waits_for_save || job.state == JobState::kQueued, who, " waits for a node, and is not queued");
     Expect(!job.save_in_memory || job.state == JobState::kQueued, who, " watches its save, and is not queued");
     if (job.state == JobState::kQueued) {
       const SaveReach reach = ReachOf(state_, BaseOf(state_, job));
-      const bool waits = reach.reach != Reach::kNow && !(reach.reach == Reach::kLost && MayBeInMemory(state_, job));
+      const bool runs = static_cast<bool>(OrphanOf(state_, job.id));
+      const bool waits =
+          runs || (reach.reach != Reach::kNow && !(reach.reach == Reach::kLost && MayBeInMemory(state_, job)));
       Expect(waits == static_cast<bool>(job.waits_for_save), who,
-             waits ? " may start, and its save cannot be had" : " waits for a save that can be had");
+             waits ? " may start, and must wait for a node" : " waits for a node, and need not");
     }
     const bool begun = live && live->state == AttemptState::kStarting && live->base.step >= 0 && !IsShared(live->base);
     Expect(!begun || !live->base.parts.empty() || !live->base.copies.empty(), who, " goes on from a save of no node");

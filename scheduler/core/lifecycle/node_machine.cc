@@ -13,6 +13,7 @@
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/node_remove.h"
+#include "scheduler/core/lifecycle/orphans.h"
 #include "scheduler/core/lifecycle/quarantine.h"
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/core/lifecycle/save_place.h"
@@ -333,14 +334,7 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   std::vector<AttemptId> orphans;
   for (const ObservedTask& task : event.tasks) SeeTask(changes, event.node, task, touched, orphans);
   if (event.current) SeeAbsent(changes, event.node, event, touched);
-  if (orphans != changes.node(event.node).orphans) {
-    for (const AttemptId orphan : orphans) {
-      // Under a store that forgot them, a job of ours with an orphan's number would find its checkpoints.
-      changes.SkipJobIds(orphan.job);
-      changes.Note(HistoryKind::kOrphan, orphan, event.node);
-    }
-    changes.EditNode(event.node, [&](Node& row) { row.orphans = orphans; });
-  }
+  SeeOrphans(changes, event.node, orphans);
   SeeHealth(changes, event);  // after the tasks: what a rank's failure and its cause come to is told together
 }
 

@@ -1,4 +1,4 @@
-// The life of a node: registration, silence, loss and return, outages, quarantine, orphans.
+// The life of a node: registration, silence, loss and return, outages, quarantine.
 #include "scheduler/core/lifecycle/node_machine.h"
 #include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/testing/cluster_builder.h"
@@ -277,47 +277,6 @@ TEST(ReturnNodeOrder, ForgivesSuspicionAndKnowsItsNodes) {
   const Reply unknown = c.Do(ReturnNode{"n9"});
   EXPECT_EQ(unknown.status.code(), StatusCode::kNotFound);
   EXPECT_EQ(unknown.status.field(), "node");
-}
-
-TEST(Orphans, AreLeftRunningAndTheirNodeIsNotUsed) {
-  Cluster c(Zones{.nodes = 1});
-  const AttemptId stranger{JobId(55), 2};
-  c.Do(Report(c, NodeId(1), {SeenTask(stranger)}));
-  EXPECT_EQ(c.node(NodeId(1)).orphans, std::vector{stranger});
-  EXPECT_TRUE(DesiredFor(c.state().tables(), NodeId(1)).empty()) << "absence never kills";
-  const JobId job = c.Submit(Spec(1));
-  EXPECT_EQ(c.job(job).state, JobState::kQueued);
-  c.Do(Report(c, NodeId(1), {SeenTask(stranger)}));
-  EXPECT_EQ(c.Noted(HistoryKind::kOrphan), 1) << "told once";
-  c.Do(Report(c, NodeId(1), {}));
-  EXPECT_TRUE(c.node(NodeId(1)).orphans.empty());
-  EXPECT_EQ(c.job(job).state, JobState::kStarting);
-}
-
-TEST(Orphans, NoJobOfOursGetsTheirNumber) {
-  Cluster c;
-  c.Do(Report(c, NodeId(1), {SeenTask({JobId(55), 2}), SeenTask({JobId(~0ULL), 1})}));
-  EXPECT_EQ(c.Submit(Spec(1)), JobId(56));
-}
-
-TEST(Orphans, NorTheNumberOfAJobThatANodeHasSomethingOf) {
-  Cluster c;
-  NodeConnected hello;
-  hello.session = 99;
-  hello.name = "n-new";
-  hello.machine_id = "m-new";
-  hello.highest_job = JobId(70);
-  c.Do(hello);
-  EXPECT_EQ(c.Submit(Spec(1)), JobId(71));
-}
-
-TEST(Orphans, ATaskOfAKnownJobOnTheWrongNodeIsOneAsWell) {
-  Cluster c;
-  const JobId job = c.Running(Spec(1));
-  ASSERT_EQ(c.attempt(job).nodes[0], NodeId(1));
-  c.Do(Report(c, NodeId(2), {SeenTask({job, 1})}));
-  EXPECT_EQ(c.node(NodeId(2)).orphans, (std::vector{AttemptId{job, 1}}));
-  EXPECT_EQ(c.job(job).state, JobState::kRunning);
 }
 
 TEST(Absence, OfATaskInACurrentReportIsALoss) {

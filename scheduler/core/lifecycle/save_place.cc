@@ -28,7 +28,10 @@ void SettleSave(Changes& changes, JobId id) {
   const Job& job = changes.job(id);
   NodeId wait;
   bool in_memory = false;
-  if (job.state == JobState::kQueued) {
+  const NodeId orphan = job.state == JobState::kQueued ? OrphanOf(changes.state(), id) : NodeId();
+  if (orphan) {
+    wait = orphan;
+  } else if (job.state == JobState::kQueued) {
     const Checkpoint base = BaseOf(changes.state(), job);
     const SaveReach reach = ReachOf(changes.state(), base);
     in_memory = reach.reach == Reach::kLost && MayBeInMemory(changes.state(), job);
@@ -40,7 +43,7 @@ void SettleSave(Changes& changes, JobId id) {
     row.waits_for_save = wait;
     row.save_in_memory = in_memory;
   });
-  if (news && wait) {
+  if (news && wait && !orphan) {
     changes.Note(HistoryKind::kSaveWaitedFor, {id, changes.job(id).attempts}, wait, "",
                  {.node_names = {changes.node(wait).name}});
   }
@@ -52,6 +55,11 @@ void SettleSavesOn(Changes& changes, NodeId node) {
   std::set<JobId> jobs = changes.state().index().save_watch;
   const auto& all = changes.state().index().saved_on;
   if (const auto found = all.find(node); found != all.end()) jobs.insert(found->second.begin(), found->second.end());
+  // A job with an orphan waits for it until its node is lost.
+  const Node* row = changes.state().FindNode(node);
+  for (const AttemptId orphan : row ? row->orphans : std::vector<AttemptId>()) {
+    if (changes.state().FindJob(orphan.job)) jobs.insert(orphan.job);
+  }
   for (const JobId id : jobs) SettleSave(changes, id);
 }
 

@@ -12,9 +12,9 @@ namespace glim::core {
 inline constexpr std::size_t kOlderSavesMax = 4;
 inline constexpr std::size_t kCopiesMax = 8;
 
-// Sets whether a queued job waits for a node that has its save. At every queueing.
+// Sets whether a queued job waits for a node that has its save, or runs an orphan of it. At every queueing.
 void SettleSave(Changes& changes, JobId job);
-// The same for every queued job that has a save there. At every change of the node's state.
+// The same for every queued job that has a save or an orphan there. At every change of the node's state.
 void SettleSavesOn(Changes& changes, NodeId node);
 
 // The attempt goes on from `base`: if that is not its job's newest save, the newer ones are given up, and the steps

@@ -19,7 +19,9 @@ const Agreement* LeftBy(const Attempt& ended) {
 
 }  // namespace
 
-bool IsYield(const Attempt& ended) { return ended.outcome == Outcome::kInterrupted && !LeftBy(ended); }
+bool IsYield(const Attempt& ended) {
+  return ended.outcome == Outcome::kInterrupted && !LeftBy(ended) && ended.stop == StopCause::kNone;
+}
 
 bool DidNothing(const Policy& policy, const Job& job, const Attempt& ended) {
   if (ended.last_step > ended.base.step || ended.durable_step >= 0) return false;

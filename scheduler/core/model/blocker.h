@@ -22,6 +22,7 @@ enum class BlockerKind : std::uint8_t {
   kDependency,
   kTimeSlice,
   kCheckpointOn,
+  kOrphan,
   kNodesOut,
   kUserDisabled,
   kPoolNotAllowed,

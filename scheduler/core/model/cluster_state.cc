@@ -71,7 +71,8 @@ bool IndexedAlike(const Node& a, const Node& b) {
   return IsFree(a) == IsFree(b) && a.claim == b.claim && a.root_marker == b.root_marker &&
          a.labels.pool == b.labels.pool && a.name == b.name && TakesReplicas(a) == TakesReplicas(b) &&
          a.labels.zone == b.labels.zone && a.labels.leaf == b.labels.leaf && a.cordon == b.cordon &&
-         a.lemon == b.lemon && a.validation == b.validation && MayBeMeasured(a) == MayBeMeasured(b);
+         a.lemon == b.lemon && a.validation == b.validation && MayBeMeasured(a) == MayBeMeasured(b) &&
+         JobsLeftOn(a) == JobsLeftOn(b);
 }
 
 }  // namespace
@@ -197,6 +198,7 @@ void ClusterState::IndexNode(const Node& row, bool add) {
   if (row.cordon && row.cordon->drain && !row.cordon->drained) AddTo(index_.draining, row.id, add);
   if (row.cordon && row.cordon->until) AddTo(index_.cordon_ends, std::pair(row.cordon->until, row.id), add);
   if (row.lemon) AddTo(index_.lemons, row.id, add);
+  for (const JobId job : JobsLeftOn(row)) AddTo(index_.orphans, job, row.id, add);
   IndexValidation(row, add);
   if (add) {
     index_.node_by_name[row.name] = row.id;

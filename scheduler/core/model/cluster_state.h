@@ -125,6 +125,7 @@ struct Index {
   std::map<Shape, std::set<std::pair<TimePoint, JobId>>> waiting;
   std::map<NodeId, std::set<JobId>> saved_on;   // jobs that are not over, by who has a save of theirs (save_place.h)
   std::set<JobId> save_watch;                   // whose save is waited for, or is in neighbours' memory alone
+  std::map<JobId, std::set<NodeId>> orphans;    // whose attempts run on nodes and are unknown; without lost nodes
   std::map<JobId, std::set<JobId>> dependants;  // jobs that are not over, by what they wait for
   std::set<JobId> doubled;                      // jobs that are not over and have a doubled quantum
   ServiceHistory history;                       // the life tables
@@ -257,6 +258,8 @@ Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
 // Ready, not cordoned, healthy, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may
 // be given to the job that measures it.
 bool IsSound(const Node& node);
+// Whose attempts run there and are unknown to the store (orphans); a lost node's are none's any more.
+std::set<JobId> JobsLeftOn(const Node& node);
 // It takes no other job before it was measured and found good.
 bool WaitsToBeMeasured(const Node& node);
 // It is to be measured, is sound, and nobody has it.

@@ -26,6 +26,13 @@ bool IsSound(const Node& node) {
          (!node.cordon || Planted(PlantedBug::kCordonForgotten));
 }
 
+std::set<JobId> JobsLeftOn(const Node& node) {
+  std::set<JobId> jobs;
+  if (node.state == NodeState::kLost) return jobs;
+  for (const AttemptId orphan : node.orphans) jobs.insert(orphan.job);
+  return jobs;
+}
+
 bool WaitsToBeMeasured(const Node& node) { return node.validation.need >= ValidationNeed::kAsked; }
 
 bool MayBeMeasured(const Node& node) {

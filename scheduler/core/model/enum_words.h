@@ -262,6 +262,7 @@ inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKi
     {BlockerKind::kDependency, "dependency"},
     {BlockerKind::kTimeSlice, "time_slice"},
     {BlockerKind::kCheckpointOn, "checkpoint_on"},
+    {BlockerKind::kOrphan, "orphan"},
     {BlockerKind::kNodesOut, "nodes_out"},
     {BlockerKind::kUserDisabled, "user_disabled"},
     {BlockerKind::kPoolNotAllowed, "pool_not_allowed"},

@@ -95,7 +95,9 @@ struct Job {
       checkpoint_root;  // of the policy at its submission: where its saves lie unless its spec says; empty: none
   Checkpoint durable;   // the newest over all attempts
   std::vector<Checkpoint> older;  // that may still be had, newest first; of saves in nodes' own folders alone
-  NodeId waits_for_save;  // it waits until this node is heard again, which has what it goes on from; none: it does not
+  // It waits for this node, none: for no node. Either the node has what it goes on from, and must be heard again; or an
+  // attempt of it runs there that the store does not know, and must end (orphans.h).
+  NodeId waits_for_save;
   bool save_in_memory = false;  // every node that has its newest save is lost, but neighbours may hold copies in memory
   std::uint32_t restore_failures = 0;  // in a row: its save could not be had
   std::int64_t steps_lost = 0;

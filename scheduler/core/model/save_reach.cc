@@ -119,8 +119,21 @@ Checkpoint BaseOf(const ClusterState& state, const Job& job) {
   return {};
 }
 
+NodeId OrphanOf(const ClusterState& state, JobId job) {
+  const auto found = state.index().orphans.find(job);
+  return found == state.index().orphans.end() ? NodeId() : *found->second.begin();
+}
+
 Blocker SaveBlocker(const Tables& tables, const Job& job) {
   const Node* node = tables.nodes.Find(job.waits_for_save);
+  if (node && JobsLeftOn(*node).contains(job.id)) {
+    std::string told = "an attempt of it runs on node " + node->name;
+    if (node->state != NodeState::kReady) told += ", which is " + std::string(ToString(node->state)) + ",";
+    told +=
+        " that the scheduler's store does not know, as after the restore of a backup: it starts when that attempt "
+        "has ended, for both would write the same saves";
+    return {BlockerKind::kOrphan, std::move(told), 0, 1, {}};
+  }
   const bool lost = node && node->state == NodeState::kLost;
   std::string message = "its save of " + StepOf(job.durable) + " lies on node " + NameOf(tables, job.waits_for_save) +
                         ", which is " + (node ? ToString(node->state) : "gone") + ": it starts when that node is heard";

@@ -6,6 +6,8 @@
 // its save is, or the agents copy the save to where it comes back, or it waits until a node is heard again; it never
 // starts without.
 //
+// Nor does it start while an attempt of it runs that the store does not know (lifecycle/orphans.h).
+//
 //   queued --- every holder silent ---------> waits_for_save = that node --- heard again ---> queued
 //     |                                             |
 //     |                                             +--- lost ---> if_unreachable: wait: goes on waiting
@@ -47,6 +49,9 @@ bool MayBeInMemory(const ClusterState& state, const Job& job);
 // What an attempt that starts now goes on from: the newest save, unless it is lost and its spec does not wait for it;
 // then the newest older one that is not.
 Checkpoint BaseOf(const ClusterState& state, const Job& job);
+
+// A node that is not lost, and runs an attempt of the job that the store does not know; none: no node does.
+NodeId OrphanOf(const ClusterState& state, JobId job);
 
 // Why it waits. Of a job with waits_for_save.
 Blocker SaveBlocker(const Tables& tables, const Job& job);

@@ -171,7 +171,7 @@ core::BlockerKind MainReasonOf(const Snapshot& snapshot, const core::Job& job, T
   const core::Attempt* newest = snapshot.tables.attempts.Find({job.id, job.attempts});
   if (newest && newest->state == core::AttemptState::kClaimed) return core::BlockerKind::kClaiming;
   if (!job.waits_for.empty()) return core::BlockerKind::kDependency;
-  if (job.waits_for_save) return core::BlockerKind::kCheckpointOn;
+  if (job.waits_for_save) return core::SaveBlocker(snapshot.tables, job).kind;
   if (job.not_before > now) return core::BlockerKind::kBackoff;
   const auto verdict = snapshot.verdicts->find(core::ShapeOf(job));
   const bool known = verdict != snapshot.verdicts->end() && !verdict->second.empty();

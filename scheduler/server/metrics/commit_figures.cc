@@ -44,6 +44,7 @@ std::optional<Interrupted> InterruptOf(const core::Tables& before, const Attempt
   const Agreement* const agreement = ClosedBy(ended);
   const bool at_limit = ended.outcome == Outcome::kTimeout && agreement != nullptr;
   if (ended.outcome != Outcome::kInterrupted && !at_limit) return std::nullopt;
+  if (!agreement && ended.stop != core::StopCause::kNone) return std::nullopt;  // nobody asked, and it did not yield
   Interrupted interrupt;
   interrupt.left = ended.save;
   interrupt.cause = agreement ? CauseOf(*agreement) : InterruptCause::kYield;

@@ -1,0 +1,59 @@
+#include "scheduler/core/lifecycle/orphans.h"
+
+#include <set>
+#include <utility>
+
+#include "scheduler/core/lifecycle/claims.h"
+#include "scheduler/core/lifecycle/job_machine.h"
+#include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/model/save_reach.h"
+
+namespace glim::core {
+namespace {
+
+void MakeWay(Changes& changes, const Attempt& live, const Node& node) {
+  const AttemptId id = live.id;
+  const std::string why = "an attempt of this job runs on node " + node.name + " that the store does not know";
+  const bool claimed = live.state == AttemptState::kClaimed;
+  StopAttempt(changes, id, StopCause::kDeadline, why);
+  if (claimed) Requeue(changes, id.job, {});
+}
+
+void SettleJob(Changes& changes, JobId id) {
+  const Job* job = changes.state().FindJob(id);
+  if (!job) return;
+  const Attempt* live = changes.state().LiveAttempt(*job);
+  if (!live) return SettleSave(changes, id);
+  const NodeId node = OrphanOf(changes.state(), id);
+  if (node && live->durable_step < 0) MakeWay(changes, *live, changes.node(node));
+}
+
+// Neither the job nor one of ours gets an orphan's number: it would find its checkpoints and logs.
+void SkipNumber(Changes& changes, AttemptId orphan) {
+  changes.SkipJobIds(orphan.job);
+  const Job* job = changes.state().FindJob(orphan.job);
+  if (!job || IsTerminal(job->state) || changes.state().LiveAttempt(*job) || job->attempts >= orphan.number) return;
+  changes.EditJob(job->id, [&](Job& row) { row.attempts = orphan.number; });
+}
+
+}  // namespace
+
+void SeeOrphans(Changes& changes, NodeId node, const std::vector<AttemptId>& orphans) {
+  const std::vector<AttemptId> before = changes.node(node).orphans;
+  if (orphans.empty() && before.empty()) return;
+  if (orphans != before) {
+    for (const AttemptId orphan : orphans) {
+      SkipNumber(changes, orphan);
+      changes.Note(HistoryKind::kOrphan, orphan, node);
+    }
+    changes.EditNode(node, [&](Node& row) { row.orphans = orphans; });
+  }
+  // Also where it tells the same: its node may have been lost meanwhile, and its job have gone on.
+  std::set<JobId> jobs;
+  for (const auto& told : {before, orphans}) {
+    for (const AttemptId orphan : told) jobs.insert(orphan.job);
+  }
+  for (const JobId job : jobs) SettleJob(changes, job);
+}
+
+}  // namespace glim::core

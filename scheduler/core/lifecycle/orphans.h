@@ -1,0 +1,23 @@
+// Orphans: attempts that nodes run and the store does not know. They come with an older store, as one that was put back
+// from a backup, or with a new one. Nobody can stop an orphan rightly: it may be all that is left of a job's work. So it
+// is left running, its node gets no job, and its number goes to no job and no attempt of this store.
+//
+//   the store's job with an orphan
+//     waits ------------------> it starts when the orphan has ended, or its node is lost: SettleSave
+//     is about to run, or runs
+//       and has saved nothing -> it makes way for the orphan, and waits: two would write the same saves
+//       and has saved --------> it runs on: the orphan's node was lost, or unheard for long
+//
+// Pure.
+#pragma once
+
+#include <vector>
+
+#include "scheduler/core/lifecycle/changes.h"
+
+namespace glim::core {
+
+// All that the node runs and the store does not know, as its agent has just told.
+void SeeOrphans(Changes& changes, NodeId node, const std::vector<AttemptId>& orphans);
+
+}  // namespace glim::core

@@ -1,0 +1,152 @@
+// What a node runs and the store does not know is left alone, and no job of the store runs beside its own.
+#include "scheduler/core/lifecycle/orphans.h"
+#include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/testing/cluster_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace glim::core {
+namespace {
+
+using testing::Cluster;
+using testing::Spec;
+using testing::Zones;
+
+// All that the node runs, its agent says.
+NodeReported RunsAll(Cluster& c, NodeId node, const std::vector<AttemptId>& attempts) {
+  NodeReported report{node, c.session(node), true, {}};
+  for (const AttemptId attempt : attempts) {
+    ObservedTask& task = report.tasks.emplace_back();
+    task.id = {attempt, 0};
+    task.phase = TaskPhase::kRunning;
+  }
+  return report;
+}
+
+TEST(Orphans, AreLeftRunningAndTheirNodeIsNotUsed) {
+  Cluster c(Zones{.nodes = 1});
+  const AttemptId stranger{JobId(55), 2};
+  c.Do(RunsAll(c, NodeId(1), {stranger}));
+  EXPECT_EQ(c.node(NodeId(1)).orphans, std::vector{stranger});
+  EXPECT_TRUE(DesiredFor(c.state().tables(), NodeId(1)).empty()) << "absence never kills";
+  const JobId job = c.Submit(Spec(1));
+  EXPECT_EQ(c.job(job).state, JobState::kQueued);
+  c.Do(RunsAll(c, NodeId(1), {stranger}));
+  EXPECT_EQ(c.Noted(HistoryKind::kOrphan), 1) << "told once";
+  c.Do(RunsAll(c, NodeId(1), {}));
+  EXPECT_TRUE(c.node(NodeId(1)).orphans.empty());
+  EXPECT_EQ(c.job(job).state, JobState::kStarting);
+}
+
+TEST(Orphans, NoJobOfOursGetsTheirNumber) {
+  Cluster c;
+  c.Do(RunsAll(c, NodeId(1), {{JobId(55), 2}, {JobId(~0ULL), 1}}));
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(56));
+}
+
+TEST(Orphans, NorTheNumberOfAJobThatANodeHasSomethingOf) {
+  Cluster c;
+  NodeConnected hello;
+  hello.session = 99;
+  hello.name = "n-new";
+  hello.machine_id = "m-new";
+  hello.highest_job = JobId(70);
+  c.Do(hello);
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(71));
+}
+
+// A job that waits, though n1 is free: n2 runs an attempt of it that the store does not know.
+struct HasOrphan {
+  static constexpr NodeId kN2{2};
+  Cluster c;
+  JobId job;
+  explicit HasOrphan(Policy policy = {}) : c(Zones{.nodes = 2}, std::move(policy)) {
+    job = c.Submit(Spec(1));
+    c.Suspend(job);
+    c.Settle();
+    EXPECT_EQ(c.job(job).state, JobState::kHeld);
+    c.Do(RunsAll(c, kN2, {{job, 2}}));
+    c.Resume(job);
+    EXPECT_EQ(c.job(job).state, JobState::kQueued);
+  }
+};
+
+TEST(Orphans, AJobDoesNotStartBesideItsOwn) {
+  HasOrphan o;
+  const Blocker blocker = SaveBlocker(o.c.state().tables(), o.c.job(o.job));
+  EXPECT_EQ(blocker.kind, BlockerKind::kOrphan);
+  EXPECT_THAT(blocker.message, ::testing::HasSubstr("an attempt of it runs on node n2"));
+  const JobId other = o.c.Submit(Spec(1));
+  EXPECT_EQ(o.c.job(other).state, JobState::kStarting) << "nobody else waits for that";
+  o.c.Cancel(other);
+  o.c.Settle();
+  o.c.Do(RunsAll(o.c, o.kN2, {}));
+  EXPECT_EQ(o.c.job(o.job).state, JobState::kStarting) << "it has ended";
+}
+
+TEST(Orphans, OfALostNodeAreWaitedForNoLonger) {
+  Policy policy;
+  policy.outage_percent = 100;
+  HasOrphan o(policy);
+  o.c.Silence(o.kN2, true);
+  EXPECT_EQ(o.c.job(o.job).state, JobState::kQueued) << "it is silent, and what runs there runs on";
+  o.c.Advance(o.c.policy().node_lost_after + Seconds(1));
+  EXPECT_EQ(o.c.node(o.kN2).state, NodeState::kLost);
+  EXPECT_EQ(o.c.job(o.job).state, JobState::kStarting);
+}
+
+TEST(Orphans, OfANodeThatComesBackAreSeenAgain) {
+  Policy policy;
+  policy.outage_percent = 100;
+  HasOrphan o(policy);
+  o.c.Silence(o.kN2, true);
+  o.c.Advance(o.c.policy().node_lost_after + Seconds(1));
+  ASSERT_EQ(o.c.job(o.job).state, JobState::kStarting);
+  EXPECT_EQ(o.c.attempt(o.job).id.number, 3u) << "the orphan has 2";
+  o.c.Connect("n2", o.c.node(o.kN2).labels);
+  o.c.Do(RunsAll(o.c, o.kN2, {{o.job, 2}}));
+  EXPECT_EQ(o.c.attempt(o.job).stop, StopCause::kDeadline) << "it makes way: it has saved nothing";
+}
+
+TEST(Orphans, OfARemovedNodeAreWaitedForNoLonger) {
+  HasOrphan o;
+  o.c.Silence(o.kN2, true);
+  RemoveNode removed;
+  removed.name = "n2";
+  EXPECT_TRUE(o.c.Do(removed).status.ok());
+  EXPECT_EQ(o.c.job(o.job).state, JobState::kStarting);
+}
+
+// The store was put back, and n1 was heard before n2.
+TEST(Orphans, WhoeverHasSavedNothingMakesWay) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Submit(Spec(1));
+  c.Settle();
+  ASSERT_EQ(c.attempt(job).nodes[0], NodeId(1));
+  c.Do(RunsAll(c, NodeId(2), {{job, 1}}));
+  EXPECT_EQ(c.node(NodeId(2)).orphans, (std::vector{AttemptId{job, 1}})) << "of a known job, and on the wrong node";
+  EXPECT_EQ(c.attempt(job).stop, StopCause::kDeadline);
+  EXPECT_THAT(c.attempt(job).message, ::testing::HasSubstr("runs on node n2 that the store does not know"));
+  c.Settle();
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kInterrupted);
+  EXPECT_EQ(c.job(job).state, JobState::kQueued);
+  EXPECT_EQ(c.job(job).waits_for_save, NodeId(2));
+  EXPECT_EQ(c.job(job).idle_yields, 0u) << "it did not leave by itself";
+  EXPECT_FALSE(c.job(job).not_before);
+  c.Do(RunsAll(c, NodeId(2), {}));
+  EXPECT_EQ(c.attempt(job).id.number, 2u);
+}
+
+TEST(Orphans, WhoeverHasSavedRunsOn) {
+  Cluster c(Zones{.nodes = 2});
+  const JobId job = c.Running(Spec(1));
+  c.Save(job, 10);
+  c.Do(RunsAll(c, NodeId(2), {{job, 1}}));
+  EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  EXPECT_EQ(c.attempt(job).stop, StopCause::kNone);
+}
+
+}  // namespace
+}  // namespace glim::core
