@@ -295,7 +295,9 @@ TEST_P(AgentPowerCutTest, ALivingTaskOfUnusableFilesIsLostAndEnded) {
     Send();
     const pid_t rank = WaitPid(key, 0, "pid ");
     ASSERT_GT(rank, 0);
-    ASSERT_TRUE(WaitPhase(key, kRunning));
+    // Its shim writes status.json no more: it has noted the first output.
+    ASSERT_TRUE(
+        WaitTask(key, [](const v1::ObservedTask& t) { return t.phase() == kRunning && t.first_output_ms() > 0; }));
     KillAgent();
     const std::string path = FilesOf(key)[file];
     PutText(path, WithFormat(FileText(path), 2));

@@ -1,6 +1,6 @@
 // Orphans: attempts that nodes run and the store does not know. They come with an older store, as one that was put back
-// from a backup, or with a new one. Nobody can stop an orphan rightly: it may be all that is left of a job's work. So it
-// is left running, its node gets no job, and its number goes to no job and no attempt of this store.
+// from a backup, or with a new one. Nobody can stop an orphan rightly: it may be all that is left of a job's work. So
+// it is left running, its node gets no job, and its number goes to no job and no attempt of this store.
 //
 //   the store's job with an orphan
 //     waits ------------------> it starts when the orphan has ended, or its node is lost: SettleSave
