@@ -60,7 +60,7 @@ TEST(AHardwareRestart, PausesAsTheSpecSays) {
        {std::tuple(Duration{}, Duration{}, Duration{}), std::tuple(Seconds(1), Seconds(1), Seconds(2)),
         std::tuple(Minutes(20), Minutes(20), Minutes(20))}) {
     Cluster c(Zones{.nodes = 2}, Patient());
-    const JobId job = c.Running(SpecWith(1, [&](JobSpec& s) { s.restart_backoff = backoff; }));
+    const JobId job = c.Running(SpecWith(1, [pause = backoff](JobSpec& s) { s.restart_backoff = pause; }));
     EXPECT_EQ(PauseAfterLoss(c, job), Duration{});
     EXPECT_EQ(PauseAfterLoss(c, job), second);
     EXPECT_EQ(PauseAfterLoss(c, job), third);
