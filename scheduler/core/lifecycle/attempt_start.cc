@@ -34,15 +34,14 @@ std::optional<TaskUser> UserOfTasks(const Changes& changes, const Job& job, cons
 }  // namespace
 
 void BeginStart(Changes& changes, AttemptId id) {
-  const Job& job = changes.job(id.job);
-  const std::uint32_t ranks = job.spec->ranks_per_node();
+  const std::uint32_t ranks = changes.job(id.job).spec->ranks_per_node();
   // Before the attempt's own row says that it has begun: its job's newest save is what it goes on from.
-  TakeBase(changes, id, BaseOf(changes.state(), job));
+  TakeBase(changes, id, BaseOf(changes.state(), changes.job(id.job)));
   changes.EditAttempt(id, [&](Attempt& attempt) {
     attempt.state = AttemptState::kStarting;
     attempt.started_at = changes.now();
     attempt.master_port = MasterPort(changes.policy(), id);
-    attempt.task_user = UserOfTasks(changes, job, attempt);  // whatever becomes of it while this runs
+    attempt.task_user = UserOfTasks(changes, changes.job(id.job), attempt);  // whatever becomes of it while this runs
   });
   const std::vector<NodeId> nodes = changes.attempt(id).nodes;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
