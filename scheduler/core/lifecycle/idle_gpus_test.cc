@@ -165,6 +165,19 @@ TEST_F(IdleGpusTest, AJobThatStandsStillIsWarnedToo) {
   EXPECT_EQ(c.job(job).state, JobState::kSuspending);
 }
 
+TEST_F(IdleGpusTest, WhoseGpusWorkAgainWhileItIsAskedWhatItDoesIsAskedOn) {
+  Policy(Minutes(10), {});
+  const JobId job = Start();
+  c.Step(job, 3);
+  c.Advance(c.policy().health.no_progress_min);
+  ASSERT_TRUE(c.attempt(job).stalled_since);
+  ASSERT_TRUE(IsIdle(job));
+  Busy(job);
+  EXPECT_FALSE(IsIdle(job));
+  EXPECT_TRUE(c.attempt(job).stalled_since) << "a GPU that works is no step";
+  EXPECT_TRUE(c.attempt(job).evidence.empty());
+}
+
 // --- no false alarm
 
 TEST_F(IdleGpusTest, WhereNobodyWatchesTheGpusNobodyIsJudged) {

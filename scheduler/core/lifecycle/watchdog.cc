@@ -197,6 +197,7 @@ void SeeSigns(Changes& changes, const ObservedTask& seen, bool changed) {
     LookAt(changes, id, asks ? watched.answer_by : changes.now() + LimitOf(changes, id, watched));
   }
   SeeGpus(changes, seen);
+  attempt = changes.state().FindAttempt(id);  // its row may be another one now
   if (IsSign(watched, seen, changed)) return SeeSign(changes, id, watched);
   if (!watched.answer_by || seen.evidence_id != attempt->evidence_asked) return;
   watched.answers[seen.id.index] = seen.evidence;
