@@ -1,7 +1,8 @@
 #include "scheduler/core/lifecycle/orphans.h"
 
+#include <cstdint>
 #include <set>
-#include <utility>
+#include <string>
 
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/job_machine.h"
@@ -10,6 +11,9 @@
 
 namespace glim::core {
 namespace {
+
+// No store is older by more attempts of a job: a number beyond that is an agent's fault, and would use up the others.
+constexpr std::uint32_t kSkippedMost = 10'000;
 
 void MakeWay(Changes& changes, const Attempt& live, const Node& node) {
   const AttemptId id = live.id;
@@ -32,7 +36,8 @@ void SettleJob(Changes& changes, JobId id) {
 void SkipNumber(Changes& changes, AttemptId orphan) {
   changes.SkipJobIds(orphan.job);
   const Job* job = changes.state().FindJob(orphan.job);
-  if (!job || IsTerminal(job->state) || changes.state().LiveAttempt(*job) || job->attempts >= orphan.number) return;
+  if (!job || IsTerminal(job->state) || changes.state().LiveAttempt(*job)) return;
+  if (orphan.number <= job->attempts || orphan.number - job->attempts > kSkippedMost) return;
   changes.EditJob(job->id, [&](Job& row) { row.attempts = orphan.number; });
 }
 

@@ -3,7 +3,7 @@
 // it is left running, its node gets no job, and its number goes to no job and no attempt of this store.
 //
 //   the store's job with an orphan
-//     waits ------------------> it starts when the orphan has ended, or its node is lost: SettleSave
+//     waits ------------------> it starts when the orphan has ended, or its node is lost or removed: SettleSave
 //     is about to run, or runs
 //       and has saved nothing -> it makes way for the orphan, and waits: two would write the same saves
 //       and has saved --------> it runs on: the orphan's node was lost, or unheard for long

@@ -86,6 +86,14 @@ TEST(Orphans, AJobDoesNotStartBesideItsOwn) {
   EXPECT_EQ(o.c.job(o.job).state, JobState::kStarting) << "it has ended";
 }
 
+TEST(Orphans, ANumberThatNoAttemptCanHaveUsesUpNoOthers) {
+  HasOrphan o;
+  o.c.Do(RunsAll(o.c, o.kN2, {{o.job, ~0U}}));
+  EXPECT_EQ(o.c.job(o.job).state, JobState::kQueued) << "it is one nevertheless";
+  o.c.Do(RunsAll(o.c, o.kN2, {}));
+  EXPECT_EQ(o.c.attempt(o.job).id.number, 3u);
+}
+
 TEST(Orphans, OfALostNodeAreWaitedForNoLonger) {
   Policy policy;
   policy.outage_percent = 100;
