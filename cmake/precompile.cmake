@@ -5,11 +5,6 @@
 option(GLIM_PCH "precompile the heavy headers" ON)
 if(GLIM_PCH)
   add_compile_options(-pthread)  # or code without it could not use the headers of code that has it
-  if(GLIM_CCACHE)
-    # ccache sees neither the macros nor the dates in a precompiled header; it must be told that this is well.
-    set(CMAKE_CXX_COMPILER_LAUNCHER
-        env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${GLIM_CCACHE})
-  endif()
 endif()
 
 # Part of every set. No <chrono>, <thread> or <random>: the pure libraries have no business with them.
@@ -17,17 +12,33 @@ set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map
     <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>)
 
 # What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often
-# than it runs, and what talks gRPC waits for others; the core, the store, hfreduce and checkpoints, which are measured,
-# keep their optimisation. The sanitizers make twice as much of it: there the services and their tests, which mostly
+# than it runs, what talks gRPC waits for others, and so do the agent and the command line; what is measured keeps its
+# optimisation (glim_measured). The sanitizers make twice as much of it: there the services and their tests, which mostly
 # wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of an inline function, and
 # with such a one they take fifty times as long.)
 if(GLIM_SANITIZE)
   set(glim_less_optimised grpc)
   set(glim_less -O0)
 else()
-  set(glim_less_optimised test grpc)
+  set(glim_less_optimised test grpc std_waits json_waits)
   set(glim_less $<$<CONFIG:Release>:-O1>)
 endif()
+
+# The folders whose code is measured: planner and rows, allreduce, checkpoints, and what these are made of.
+set(glim_measured scheduler/core scheduler/store scheduler/sim sdk/base sdk/checkpoint sdk/device sdk/hfreduce sdk/io
+    sdk/net sdk/snapshot sdk/tokens sdk/threads tests/bench)
+
+function(glim_is_measured target result)
+  get_target_property(folder ${target} SOURCE_DIR)
+  set(${result} NO PARENT_SCOPE)
+  foreach(room ${glim_measured})
+    set(room ${CMAKE_SOURCE_DIR}/${room})
+    cmake_path(IS_PREFIX room ${folder} inside)
+    if(inside)
+      set(${result} YES PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
 
 # glim_precompiled_set(NAME HEADERS... LINKS...): defines it, and is built only where a target uses it.
 function(glim_precompiled_set name)
@@ -83,6 +94,10 @@ function(glim_precompiled_set_of target result)
   else()
     set(set std)
   endif()
+  glim_is_measured(${target} measured)
+  if(set MATCHES "^(json|std)$" AND NOT measured AND NOT GLIM_SANITIZE)
+    string(APPEND set _waits)
+  endif()
   set(${result} ${set} PARENT_SCOPE)
 endfunction()
 
@@ -116,7 +131,9 @@ if(GLIM_PCH)
       <boost/asio/steady_timer.hpp>)
   set(test ${json} <gtest/gtest.h> <gmock/gmock.h>)
   glim_precompiled_set(std)
+  glim_precompiled_set(std_waits)
   glim_precompiled_set(json HEADERS ${json} LINKS nlohmann_json::nlohmann_json)
+  glim_precompiled_set(json_waits HEADERS ${json} LINKS nlohmann_json::nlohmann_json)
   glim_precompiled_set(test HEADERS ${test} LINKS GTest::gtest GTest::gmock nlohmann_json::nlohmann_json)
   if(GLIM_PARTS STREQUAL all)
     glim_precompiled_set(grpc HEADERS ${grpc} LINKS glim_proto Boost::headers)

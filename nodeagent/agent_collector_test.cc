@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "nodeagent/testing/fake_scheduler.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/base/time.h"
 #include "sdk/io/testing/temp_folder.h"
 
@@ -34,7 +35,7 @@ TEST(SaveCollectorTest, AShorterPauseIsHeardOfBeforeTheLongOneIsOver) {
   boost::asio::io_context io;
   AgentOptions options;
   options.state_dir = folder.path();
-  options.shim = GLIM_BINARY_DIR "/bin/glim-shim";
+  options.shim = BuiltFile("bin/glim-shim");
   const auto stub = v1::AgentApi::NewStub(grpc::CreateChannel(scheduler.address(), grpc::InsecureChannelCredentials()));
   SaveCollectorTimes times;
   times.first = times.ask = milliseconds(10);

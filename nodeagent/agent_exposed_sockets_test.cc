@@ -14,6 +14,7 @@
 
 #include "nodeagent/services/socket_watch.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/io/unique_fd.h"
@@ -64,7 +65,7 @@ TEST_P(AgentExposedSocketsTest, ComeAndGo) {
       io.run_one_for(std::chrono::milliseconds(100));
     return is_told() == told;
   };
-  watch.emplace(io, GLIM_BINARY_DIR "/bin/glim-paths", std::chrono::milliseconds(20), [] {});
+  watch.emplace(io, BuiltFile("bin/glim-paths"), std::chrono::milliseconds(20), [] {});
   watch->Start();
   {
     const UniqueFd listener = Listen(Name());

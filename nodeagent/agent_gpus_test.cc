@@ -4,6 +4,7 @@
 #include "nodeagent/hardware/testing/fake_nvml.h"
 #include "nodeagent/hardware/testing/fake_sys.h"
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/write_file.h"
 
@@ -47,7 +48,7 @@ class AgentGpusTest : public AgentTest {
   }
 
   FakeSys sys_{folder_ + "/root"};
-  FakeNvml nvml_{GLIM_BINARY_DIR "/test/libfake-nvml.so", folder_, FakeNode(2)};
+  FakeNvml nvml_{BuiltFile("test/libfake-nvml.so"), folder_, FakeNode(2)};
 };
 
 TEST_P(AgentGpusTest, TheNodeSaysWhatItIsMadeOf) {

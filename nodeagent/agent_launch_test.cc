@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/write_file.h"
 
 namespace glim::nodeagent {
@@ -125,7 +126,7 @@ TEST_P(AgentLaunchTest, EveryTaskHasTheSdk) {
   Send();
   ASSERT_TRUE(WaitPhase(kKey, kReleased));
   const std::string sdk =
-      in_container() ? "/run/glim/sdk" : std::filesystem::canonical(GLIM_BINARY_DIR "/share/glim/sdk").string();
+      in_container() ? "/run/glim/sdk" : std::filesystem::canonical(BuiltFile("share/glim/sdk")).string();
   std::filesystem::remove(sdk + "/x");
   EXPECT_EQ(LogText(kKey, 0),
             sdk + "/python\n" + sdk + "\n" + sdk + "/bin/glim-task\n" + (in_container() ? "read-only\n" : ""));
@@ -138,9 +139,9 @@ TEST_P(AgentLaunchTest, WithoutAnSdkThereIsGlimTaskAlone) {
          "/usr/bin/python3 -c 'import glim' 2>&1 | tail -1");
   Send();
   ASSERT_TRUE(WaitPhase(kKey, kReleased));
-  EXPECT_EQ(LogText(kKey, 0), "[][]\n" GLIM_BINARY_DIR
-                              "/bin/glim-task\n"
-                              "ModuleNotFoundError: No module named 'glim'\n");
+  EXPECT_EQ(LogText(kKey, 0), "[][]\n" + BuiltFile("bin/glim-task") +
+                                  "\n"
+                                  "ModuleNotFoundError: No module named 'glim'\n");
 }
 
 TEST_P(AgentLaunchTest, ExitStatusesAndSignals) {
@@ -289,12 +290,12 @@ TEST_P(AgentLaunchTest, ATaskMayEndBeforeTheSpawnerOfItsShim) {
   const std::string folder = folder_ + "/bin";
   std::filesystem::create_directory(folder);
   for (const char* program : {"glim-init", "glim-paths", "glim-task"}) {
-    std::filesystem::create_symlink(std::string(GLIM_BINARY_DIR "/bin/") + program, folder + "/" + program);
+    std::filesystem::create_symlink(BuiltFile("bin/") + program, folder + "/" + program);
   }
   const std::string shim = folder + "/glim-shim";
-  std::ofstream(shim) << "#!/bin/sh\necho $$ >" << folder_
-                      << "/spawner\n" GLIM_BINARY_DIR
-                         "/bin/glim-shim \"$@\"\n"
+  std::ofstream(shim) << "#!/bin/sh\necho $$ >" << folder_ << "/spawner\n"
+                      << BuiltFile("bin/glim-shim")
+                      << " \"$@\"\n"
                          "code=$?\nsleep 0.3\nexit $code\n";  // several looks of the agent later
   std::filesystem::permissions(shim, std::filesystem::perms::owner_all);
   StartAgent({"--shim", shim});

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nodeagent/testing/agent_fixture.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
@@ -335,7 +336,7 @@ TEST_P(AgentRanksTest, AScriptTellsThatItsSaveCannotBeHad) {
 }
 
 TEST(GlimTask, OutsideAJobItIsHarmless) {
-  const std::string program = "env -u GLIM_SOCKET " + std::string(GLIM_BINARY_DIR) + "/bin/glim-task ";
+  const std::string program = "env -u GLIM_SOCKET " + BuiltFile("bin/glim-task ");
   const std::pair<std::string, int> cases[] = {{"interrupted", 1}, {"progress 3", 0},
                                                {"needs 5", 0},     {"saved --step 1 --path /tmp", 0},
                                                {"leave", 0},       {"restore-failed gone", 0}};

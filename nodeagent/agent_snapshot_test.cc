@@ -9,6 +9,7 @@
 
 #include "nodeagent/testing/agent_fixture.h"
 #include "sdk/base/snapshot_name.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/snapshot/archive.h"
@@ -155,7 +156,7 @@ class AgentHungSnapshotTest : public AgentSnapshotTest {
     const std::string bin = folder_ + "/bin";
     fs::create_directory(bin);
     for (const char* program : {"glim-init", "glim-paths", "glim-task", "glim-shim"}) {
-      fs::create_symlink(std::string(GLIM_BINARY_DIR "/bin/") + program, bin + "/" + program);
+      fs::create_symlink(BuiltFile("bin/") + program, bin + "/" + program);
     }
     Write(bin + "/glim-unpack", "#!/bin/sh\necho $$ > " + folder_ + "/unpacking\nexec sleep 1000\n", 0755);
     StartAgent({"--shim", bin + "/glim-shim"});

@@ -5,6 +5,7 @@
 
 #include "cli/rpc/config.h"
 #include "cli/testing/cli_fixture.h"
+#include "sdk/base/testing/folders.h"
 
 namespace glim::cli {
 namespace {
@@ -333,7 +334,7 @@ TEST_F(CliTest, ALocalConfigThatOthersMayWriteIsLeftOut) {
 
 TEST_F(CliTest, AFullDiskIsAFailure) {
   AddJob(server_.Lock().state, 1, "running");
-  const std::string glim = GLIM_BINARY_DIR "/bin/glim --insecure-without-identity --server ";
+  const std::string glim = BuiltFile("bin/glim --insecure-without-identity --server ");
   const std::string command = glim + server_.address() + " queue >/dev/full 2>" + folder_ + "/err";
   const int status = std::system(command.c_str());  // NOLINT: a shell's redirection is what is tested
   EXPECT_EQ(WEXITSTATUS(status), 1);

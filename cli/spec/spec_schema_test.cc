@@ -11,6 +11,7 @@
 
 #include "cli/spec/spec_keys.h"
 #include "cli/spec/spec_reader.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/task_environment/variables.h"
 
 namespace glim::cli {
@@ -19,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 json Schema() {
-  std::ifstream file(GLIM_SOURCE_DIR "/deploy/job.schema.json");
+  std::ifstream file(SourceFile("deploy/job.schema.json"));
   return json::parse(file);
 }
 
@@ -145,7 +146,7 @@ TEST(JobSchema, PatternsAreTheReaders) {
 
 // Every example of the manual is a spec that can be submitted.
 TEST(JobSpecManual, ExamplesAreGood) {
-  std::ifstream file(GLIM_SOURCE_DIR "/docs/job-spec.md");
+  std::ifstream file(SourceFile("docs/job-spec.md"));
   ASSERT_TRUE(file.good());
   std::string block;
   bool inside = false;

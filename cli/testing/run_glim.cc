@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/folders.h"
 
 namespace glim::cli {
 namespace {
@@ -60,7 +61,7 @@ bool Drain(int fd, std::string* text) {
 GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOptions& options)
     : begin_(std::chrono::steady_clock::now()) {
   const std::string home = options.folder.empty() ? "/nonexistent" : options.folder;
-  std::vector<std::string> words = {GLIM_BINARY_DIR "/bin/glim"};
+  std::vector<std::string> words = {BuiltFile("bin/glim")};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> environment = {"HOME=" + home, "XDG_CONFIG_HOME=" + home + "/xdg", "PATH=/usr/bin:/bin"};
   for (const auto& [name, value] : options.env) environment.push_back(name + "=" + value);

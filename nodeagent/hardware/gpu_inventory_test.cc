@@ -8,6 +8,7 @@
 #include "nodeagent/hardware/find_hardware.h"
 #include "nodeagent/hardware/testing/fake_nvml.h"
 #include "nodeagent/hardware/testing/fake_sys.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
@@ -77,7 +78,7 @@ class HardwareTest : public testing::Test {
  protected:
   HardwareLook Look() const {
     HardwareLook look;
-    look.program = GLIM_BINARY_DIR "/bin/glim-inventory";
+    look.program = BuiltFile("bin/glim-inventory");
     look.root = folder_.path() + "/root";
     look.library = nvml_.path();
     return look;
@@ -86,7 +87,7 @@ class HardwareTest : public testing::Test {
 
   TempFolder folder_;
   FakeSys sys_{folder_.path() + "/root"};
-  FakeNvml nvml_{GLIM_BINARY_DIR "/test/libfake-nvml.so", folder_.path(), FakeNode(2)};
+  FakeNvml nvml_{BuiltFile("test/libfake-nvml.so"), folder_.path(), FakeNode(2)};
 };
 
 TEST_F(HardwareTest, ALookFindsGpusAndTheRest) {

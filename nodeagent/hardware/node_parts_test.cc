@@ -4,6 +4,7 @@
 
 #include "nodeagent/hardware/testing/fake_nvml.h"
 #include "nodeagent/hardware/testing/fake_sys.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
@@ -107,7 +108,7 @@ class FindGpusTest : public testing::Test {
 
   TempFolder folder_;
   FakeSys sys_{folder_.path() + "/root"};
-  FakeNvml nvml_{GLIM_BINARY_DIR "/test/libfake-nvml.so", folder_.path(), FakeNode(3)};
+  FakeNvml nvml_{BuiltFile("test/libfake-nvml.so"), folder_.path(), FakeNode(3)};
 };
 
 TEST_F(FindGpusTest, SaysWhatEachIs) {

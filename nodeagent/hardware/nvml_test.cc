@@ -4,6 +4,7 @@
 
 #include "nodeagent/hardware/nvml_abi.h"
 #include "nodeagent/hardware/testing/fake_nvml.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
@@ -15,7 +16,7 @@ using testing::IsEmpty;
 
 class NvmlTest : public testing::Test {
  protected:
-  explicit NvmlTest(const char* built = GLIM_BINARY_DIR "/test/libfake-nvml.so")
+  explicit NvmlTest(const std::string& built = BuiltFile("test/libfake-nvml.so"))
       : fake_(built, folder_.path(), FakeNode(2)) {}
 
   nlohmann::json& gpu() { return fake_.node["gpus"][0]; }
@@ -178,7 +179,7 @@ TEST_F(NvmlTest, ALibraryThatIsNotThereOrIsAnotherIsRefused) {
 
 class OldNvmlTest : public NvmlTest {
  protected:
-  OldNvmlTest() : NvmlTest(GLIM_BINARY_DIR "/test/libfake-nvml-old.so") {}
+  OldNvmlTest() : NvmlTest(BuiltFile("test/libfake-nvml-old.so")) {}
 };
 
 TEST_F(OldNvmlTest, WhatItLacksIsToldAndTheRestIsSeen) {

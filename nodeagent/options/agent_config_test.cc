@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "nodeagent/options/command_line.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent {
@@ -177,7 +178,7 @@ TEST(AgentConfig, AFileThatIsNotThereIsRefused) {
 
 TEST(AgentConfig, TheExampleIsRight) {
   Read read;
-  read.status = ReadAgentConfig(GLIM_SOURCE_DIR "/deploy/agent.yaml", &read.options, &read.places);
+  read.status = ReadAgentConfig(SourceFile("deploy/agent.yaml"), &read.options, &read.places);
   EXPECT_TRUE(read.status.ok()) << read.status.message();
   const AgentOptions shown = read.options, defaults;  // "What is left out has the value shown"
   EXPECT_EQ(shown.runtime, defaults.runtime);

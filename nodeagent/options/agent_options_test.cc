@@ -14,6 +14,7 @@
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/options/task_user_option.h"
 #include "nodeagent/options/testing/sdk.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/io/write_file.h"
 
@@ -118,7 +119,7 @@ TEST(AgentOptions, ARuncThatDoesNotWorkIsNone) {
   const auto refusal = [&](const std::string& runc) {
     AgentOptions options;
     options.state_dir = folder.path() + "/state";
-    options.shim = GLIM_BINARY_DIR "/bin/glim-shim";
+    options.shim = BuiltFile("bin/glim-shim");
     options.node_name = "node-1";
     options.runtime = "runc";
     options.runc = runc;
@@ -138,7 +139,7 @@ TEST(AgentOptions, ARuncThatDoesNotTellItsVersionIsNotWaitedFor) {
   TempFolder folder;
   AgentOptions options;
   options.state_dir = folder.path() + "/state";
-  options.shim = GLIM_BINARY_DIR "/bin/glim-shim";
+  options.shim = BuiltFile("bin/glim-shim");
   options.node_name = "node-1";
   options.runtime = "runc";
   options.runc = folder.path() + "/runc";
@@ -153,7 +154,7 @@ TEST(AgentOptions, WhatDoesNotFitNamesTheOption) {
   TempFolder folder;
   AgentOptions good;
   good.state_dir = folder.path() + "/state";
-  good.shim = GLIM_BINARY_DIR "/bin/glim-shim";
+  good.shim = BuiltFile("bin/glim-shim");
   good.node_name = "node-1";
   AgentOptions complete = good;
   ASSERT_TRUE(CompleteOptions(&complete).ok()) << CompleteOptions(&complete).message();

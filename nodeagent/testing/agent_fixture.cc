@@ -17,6 +17,7 @@
 #include "nodeagent/os/unified_group.h"
 #include "nodeagent/task/log_files.h"
 #include "nodeagent/task/task_files.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/read_file.h"
 
 extern char** environ;
@@ -166,7 +167,7 @@ void AgentTest::KillTasks() {
 
 void AgentTest::StartAgent(const std::vector<std::string>& extra, const std::vector<std::string>& by) {
   std::vector<std::string> arguments = by;
-  const std::string program = GLIM_BINARY_DIR "/bin/glim-agent";
+  const std::string program = BuiltFile("bin/glim-agent");
   arguments.insert(arguments.end(),
                    {program, "--insecure-without-identity", "--scheduler", scheduler_.address(), "--state-dir", state_,
                     "--node-name", "node-1", "--runtime", GetParam(), "--mount-allow", "/tmp", "--cgroup-parent",

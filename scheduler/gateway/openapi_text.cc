@@ -8,7 +8,7 @@ asm(R"(
 .globl kGlimOpenApiText
 .hidden kGlimOpenApiText
 kGlimOpenApiText:
-.incbin ")" GLIM_OPENAPI_FILE R"("
+.incbin "docs/openapi.json"
 .globl kGlimOpenApiTextEnd
 .hidden kGlimOpenApiTextEnd
 kGlimOpenApiTextEnd:

@@ -10,6 +10,7 @@
 #include "sdk/device/testing/device_buffer.h"
 #include "sdk/device/testing/gate.h"
 #include "sdk/device/testing/standin_cuda.h"
+#include "sdk/device/testing/test_cuda.h"
 
 namespace glim::device {
 namespace {
@@ -35,7 +36,7 @@ class CopyStreamTest : public ::testing::Test {
     for (const std::byte byte : host_) ASSERT_EQ(static_cast<int>(byte), value);
   }
 
-  std::shared_ptr<const Runtime> runtime_ = Runtime::Open(GLIM_STANDIN_CUDA).value();
+  std::shared_ptr<const Runtime> runtime_ = Runtime::Open(testing::StandinCuda()).value();
   std::unique_ptr<CopyStream> copies_ = CopyStream::Create(runtime_, 0).value();
   std::vector<std::byte> host_;
   DeviceBuffer buffer_;

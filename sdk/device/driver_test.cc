@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "sdk/device/testing/standin_node.h"
+#include "sdk/device/testing/test_cuda.h"
 
 namespace glim::device {
 namespace {
@@ -53,7 +54,7 @@ TEST_F(DriverTest, WithoutTheLibraryOrWithoutAGpuThereIsNone) {
   const auto missing = Driver::Open("/nowhere/libcuda.so.1");
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.status().reason(), kNoGpu);
-  const auto none = Driver::Open(GLIM_STANDIN_CUDA);  // no node is named
+  const auto none = Driver::Open(testing::StandinCuda());  // no node is named
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
   EXPECT_EQ(none.status().reason(), kNoGpu);
@@ -63,7 +64,7 @@ TEST_F(DriverTest, ThatDoesNotWorkIsAnErrorAndNotNoGpu) {
   auto node = StandinNode(1);
   node["init"] = 802;
   const StandinGpus gpus(folder(), node);
-  const auto driver = Driver::Open(GLIM_STANDIN_CUDA);
+  const auto driver = Driver::Open(testing::StandinCuda());
   ASSERT_FALSE(driver.ok());
   EXPECT_EQ(driver.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(driver.status().reason(), "");
@@ -80,7 +81,7 @@ TEST_F(DriverTest, ALibraryThatIsAnotherOneIsRefusedWithWhatItLacks) {
 
 TEST_F(DriverTest, AKernelDoesWhatItsTextSays) {
   const StandinGpus gpus(folder(), StandinNode(1));
-  const auto driver = Driver::Open(GLIM_STANDIN_CUDA);
+  const auto driver = Driver::Open(testing::StandinCuda());
   ASSERT_TRUE(driver.ok()) << driver.status().message();
   const auto gpu = Gpu::Open(*driver, 0);
   ASSERT_TRUE(gpu.ok()) << gpu.status().message();
@@ -105,7 +106,7 @@ TEST_F(DriverTest, AKernelDoesWhatItsTextSays) {
 
 TEST_F(DriverTest, WhatAKernelMayNotTouchIsAnErrorInTheDriversWords) {
   const StandinGpus gpus(folder(), StandinNode(1));
-  const auto driver = Driver::Open(GLIM_STANDIN_CUDA);
+  const auto driver = Driver::Open(testing::StandinCuda());
   ASSERT_TRUE(driver.ok());
   const auto gpu = Gpu::Open(*driver, 0);
   ASSERT_TRUE(gpu.ok() && (*gpu)->Load(kDoubled).ok());
@@ -116,7 +117,7 @@ TEST_F(DriverTest, WhatAKernelMayNotTouchIsAnErrorInTheDriversWords) {
 
 TEST_F(DriverTest, MemoryThatOthersHaveIsToldApart) {
   const StandinGpus gpus(folder(), StandinNode(1, 64));
-  const auto driver = Driver::Open(GLIM_STANDIN_CUDA);
+  const auto driver = Driver::Open(testing::StandinCuda());
   ASSERT_TRUE(driver.ok());
   const auto gpu = Gpu::Open(*driver, 0);
   ASSERT_TRUE(gpu.ok());
@@ -136,7 +137,7 @@ TEST_F(DriverTest, GpusReachEachOtherOrGoThroughTheHost) {
   auto node = StandinNode(2);
   node["pairs"] = {{"1>0", 0}};
   const StandinGpus gpus(folder(), node);
-  const auto driver = Driver::Open(GLIM_STANDIN_CUDA);
+  const auto driver = Driver::Open(testing::StandinCuda());
   ASSERT_TRUE(driver.ok());
   EXPECT_EQ(*(*driver)->DeviceCount(), 2);
   const auto one = Gpu::Open(*driver, 0), other = Gpu::Open(*driver, 1);

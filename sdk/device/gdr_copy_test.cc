@@ -7,6 +7,7 @@
 #include "sdk/device/testing/device_buffer.h"
 #include "sdk/device/testing/gate.h"
 #include "sdk/device/testing/standin_cuda.h"
+#include "sdk/device/testing/test_cuda.h"
 
 namespace glim::device {
 namespace {
@@ -24,12 +25,12 @@ TEST(GdrCopy, AMissingLibraryIsAnError) {
 
 TEST(GdrCopy, ADriverThatKeepsMappingsOfMemoryGivenBackIsNotUsed) {
   standin_set_persistent_mappings(1);
-  EXPECT_EQ(GdrCopy::Open(GLIM_STANDIN_CUDA).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(GdrCopy::Open(testing::StandinCuda()).status().code(), StatusCode::kFailedPrecondition);
   standin_set_persistent_mappings(0);
 }
 
 TEST(GdrCopy, CopiesBothWaysAndKeepsTheMapping) {
-  const auto gdr = GdrCopy::Open(GLIM_STANDIN_CUDA).value();
+  const auto gdr = GdrCopy::Open(testing::StandinCuda()).value();
   const DeviceBuffer buffer(200'000);
   const std::uint64_t before = standin_gdr_mappings();
   for (int value = 1; value <= 3; ++value) {
@@ -46,7 +47,7 @@ TEST(GdrCopy, CopiesBothWaysAndKeepsTheMapping) {
 }
 
 TEST(GdrCopy, MemoryThatWasGivenBackIsMappedAnew) {
-  const auto gdr = GdrCopy::Open(GLIM_STANDIN_CUDA).value();
+  const auto gdr = GdrCopy::Open(testing::StandinCuda()).value();
   std::byte byte{};
   const std::uint64_t before = standin_gdr_mappings();
   for (int round = 0; round < 100; ++round) {
@@ -59,7 +60,7 @@ TEST(GdrCopy, MemoryThatWasGivenBackIsMappedAnew) {
 }
 
 TEST(GdrCopy, AddressesOfTheHostCannotBeMapped) {
-  const auto gdr = GdrCopy::Open(GLIM_STANDIN_CUDA).value();
+  const auto gdr = GdrCopy::Open(testing::StandinCuda()).value();
   std::vector<std::byte> host(10);
   EXPECT_FALSE(gdr->FromDevice(host.data(), host.data(), 5));
 }
@@ -76,9 +77,9 @@ class LittleCopies : public ::testing::Test {
     runtime_->Unpin(host_.data());
   }
 
-  std::shared_ptr<const Runtime> runtime_ = Runtime::Open(GLIM_STANDIN_CUDA).value();
+  std::shared_ptr<const Runtime> runtime_ = Runtime::Open(testing::StandinCuda()).value();
   std::unique_ptr<CopyStream> copies_ =
-      CopyStream::Create(runtime_, 0, GdrCopy::Open(GLIM_STANDIN_CUDA).value()).value();
+      CopyStream::Create(runtime_, 0, GdrCopy::Open(testing::StandinCuda()).value()).value();
   std::vector<std::byte> host_;
   DeviceBuffer buffer_;
   void* compute_ = nullptr;

@@ -9,6 +9,7 @@
 
 #include "sdk/device/testing/device_buffer.h"
 #include "sdk/device/testing/standin_cuda.h"
+#include "sdk/device/testing/test_cuda.h"
 
 namespace glim::device {
 namespace {
@@ -38,7 +39,7 @@ TEST(Runtime, AProcessWithoutOneHasNoneLoaded) {
 
 TEST(Runtime, VersionsBefore11AreRefused) {
   standin_set_version(10020);
-  const auto runtime = Runtime::Open(GLIM_STANDIN_CUDA);
+  const auto runtime = Runtime::Open(testing::StandinCuda());
   standin_set_version(12020);
   ASSERT_FALSE(runtime.ok());
   EXPECT_THAT(runtime.status().message(), HasSubstr("is version 10.2"));
@@ -46,7 +47,7 @@ TEST(Runtime, VersionsBefore11AreRefused) {
 
 TEST(Runtime, WithoutADeviceThereIsNone) {
   standin_set_devices(0);
-  const auto runtime = Runtime::Open(GLIM_STANDIN_CUDA);
+  const auto runtime = Runtime::Open(testing::StandinCuda());
   standin_set_devices(1);
   ASSERT_FALSE(runtime.ok());
   EXPECT_EQ(runtime.status().code(), StatusCode::kFailedPrecondition);
@@ -54,7 +55,7 @@ TEST(Runtime, WithoutADeviceThereIsNone) {
 
 TEST(Runtime, PointersAreKnownByWhereTheyLie) {
   standin_set_devices(2);
-  const auto runtime = Runtime::Open(GLIM_STANDIN_CUDA).value();
+  const auto runtime = Runtime::Open(testing::StandinCuda()).value();
   {
     const DeviceScope scope(*runtime, 1);
     EXPECT_EQ(runtime->CurrentDevice().value(), 1);
@@ -75,7 +76,7 @@ TEST(Runtime, PointersAreKnownByWhereTheyLie) {
 
 TEST(Runtime, AScopeGoesBackUnlessThatWouldTakeADeviceThatNobodyUses) {
   standin_set_devices(2);
-  const auto runtime = Runtime::Open(GLIM_STANDIN_CUDA).value();
+  const auto runtime = Runtime::Open(testing::StandinCuda()).value();
   { const DeviceScope scope(*runtime, 1); }
   EXPECT_EQ(runtime->CurrentDevice().value(), 0);
   standin_set_device_0_in_use(0);

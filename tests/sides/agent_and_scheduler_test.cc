@@ -12,6 +12,7 @@
 
 #include "scheduler/identity/cluster_authority.h"
 #include "scheduler/server/testing/identity_server.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/random_bytes.h"
 #include "sdk/io/read_file.h"
 
@@ -47,7 +48,7 @@ class SidesTest : public IdentityTest {
 
   // As the line that the invitation prints; returns the exit status.
   int RunEnrol(const std::string& node, const v1::InviteNodeResponse& invited) {
-    const std::string command = std::string(GLIM_BINARY_DIR "/bin/glim-agent enrol --scheduler ") + invited.listen() +
+    const std::string command = BuiltFile("bin/glim-agent enrol --scheduler ") + invited.listen() +
                                 " --ca-fingerprint " + invited.ca_fingerprint() + " --name " + node + " --state-dir " +
                                 State() + " > " + (folder_ / "enrol.log").string() + " 2>&1";
     FILE* const pipe = ::popen(command.c_str(), "w");
@@ -61,17 +62,9 @@ class SidesTest : public IdentityTest {
     return MustInvite(invite);
   }
   void StartAgent() {
-    const std::vector<std::string> words = {GLIM_BINARY_DIR "/bin/glim-agent",
-                                            "--state-dir",
-                                            State(),
-                                            "--runtime",
-                                            "process",
-                                            "--any-user",
-                                            "--gpus",
-                                            "8",
-                                            "--simulated-gpus",
-                                            "--sdk",
-                                            "none"};
+    const std::vector<std::string> words = {
+        BuiltFile("bin/glim-agent"), "--state-dir", State(), "--runtime", "process", "--any-user", "--gpus", "8",
+        "--simulated-gpus",          "--sdk",       "none"};
     std::vector<char*> argv;
     argv.reserve(words.size() + 1);
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));

@@ -62,7 +62,7 @@ inline nlohmann::json FakeNode(int gpus) {
 // A copy of the library, and the node that it speaks of. Its test names the folder that it lies in.
 class FakeNvml {
  public:
-  // `built`: where the build has put it, GLIM_BINARY_DIR "/test/libfake-nvml.so".
+  // `built`: where the build has put it, BuiltFile("test/libfake-nvml.so").
   FakeNvml(const std::string& built, const std::string& folder, nlohmann::json says)
       : node(std::move(says)), path_(folder + "/libfake-nvml.so") {
     std::filesystem::copy_file(built, path_);

@@ -11,6 +11,7 @@
 
 #include "nodeagent/os/spawn_process.h"
 #include "nodeagent/programs/health/testing/health_child.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
 
@@ -176,7 +177,7 @@ TEST(HealthProgram, ItEndsWhenNobodyReadsIt) {
   const UniqueFd none(::open("/dev/null", O_RDWR | O_CLOEXEC));
   SpawnPlan plan;
   plan.arguments = {
-      GLIM_BINARY_DIR "/bin/glim-health", "--kmsg", child.Folder() + "/kmsg", "--root", child.Root(), "--state",
+      BuiltFile("bin/glim-health"),   "--kmsg", child.Folder() + "/kmsg", "--root", child.Root(), "--state",
       child.Folder() + "/health.json"};
   plan.fds = {{none.get(), 0}, {write.get(), 1}, {none.get(), 2}};
   pid_t pid = 0;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "nodeagent/programs/health/testing/health_child.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/write_file.h"
 
 namespace glim::nodeagent::health {
@@ -153,7 +154,7 @@ TEST(HealthSources, AFileSystemThatTheKernelMadeReadOnly) {
 class HealthGpus : public testing::Test {
  protected:
   HealthGpus() : library_(child_.Folder() + "/libfake.so") {
-    std::filesystem::copy_file(GLIM_BINARY_DIR "/test/libfake-nvml.so", library_);
+    std::filesystem::copy_file(BuiltFile("test/libfake-nvml.so"), library_);
     Set();
     child_.Start({"--nvml", library_});
     EXPECT_TRUE(child_.IsComplete());

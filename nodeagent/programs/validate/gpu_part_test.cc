@@ -10,6 +10,7 @@
 #include "nodeagent/hardware/testing/fake_sys.h"
 #include "nodeagent/programs/validate/run.h"
 #include "nodeagent/validate/judge.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/device/driver.h"
 #include "sdk/device/testing/standin_node.h"
 #include "sdk/device/testing/test_cuda.h"
@@ -32,7 +33,7 @@ class GpuPartTest : public ::testing::Test {
     Options options;
     options.parts = {"gpu"};
     options.gpu_seconds = 0;
-    options.cuda_library = GLIM_STANDIN_CUDA;
+    options.cuda_library = device::testing::StandinCuda();
     options.nvml_library = nvml_;
     options.sys_root = folder_.path() + "/root";
     return options;
@@ -134,7 +135,7 @@ TEST_F(GpuPartTest, PairsAreComparedWithThoseOfTheirLink) {
   for (int i = 0; i < 3; ++i) says["gpus"][i]["pci"] = {0, 0x16 + i, 0};
   says["gpus"][0]["links"] = {{{"active", true}, {"switch", false}, {"pci", {0, 0x17, 0}}}};
   says["gpus"][1]["links"] = {{{"active", true}, {"switch", false}, {"pci", {0, 0x16, 0}}}};
-  const nodeagent::FakeNvml library(GLIM_BINARY_DIR "/test/libfake-nvml.so", nvml.path(), says);
+  const nodeagent::FakeNvml library(BuiltFile("test/libfake-nvml.so"), nvml.path(), says);
   nvml_ = library.path();
   json node = StandinNode(3);
   node["peer_gbps"] = 20;
@@ -153,7 +154,7 @@ TEST_F(GpuPartTest, ALinkThatHasLostLanesIsBad) {
   json says = nodeagent::FakeNode(1);
   says["gpus"][0]["pci"] = {0, 0x16, 0};
   says["gpus"][0]["pcie"] = {4, 4, 8, 16};
-  const nodeagent::FakeNvml library(GLIM_BINARY_DIR "/test/libfake-nvml.so", nvml.path(), says);
+  const nodeagent::FakeNvml library(BuiltFile("test/libfake-nvml.so"), nvml.path(), says);
   nvml_ = library.path();
   const auto verdicts = Judged(StandinNode(1));
   EXPECT_THAT(Bad(verdicts), ElementsAre("link 0000:16:00.0"));

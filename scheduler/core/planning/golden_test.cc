@@ -13,6 +13,7 @@
 
 #include "scheduler/core/testing/golden_input.h"
 #include "scheduler/core/testing/golden_plan.h"
+#include "sdk/base/testing/folders.h"
 
 namespace glim::core {
 namespace {
@@ -23,9 +24,7 @@ using testing::ReadGoldenInput;
 
 const std::string kPlanBegins = "== plan\n";
 
-std::filesystem::path GoldenFolder() {
-  return std::filesystem::path(GLIM_SOURCE_DIR) / "scheduler/core/planning/golden";
-}
+std::filesystem::path GoldenFolder() { return SourceFile("scheduler/core/planning/golden"); }
 
 std::vector<std::string> GoldenNames() {
   std::vector<std::string> names;

@@ -15,6 +15,7 @@
 #include "scheduler/gateway/openapi/document.h"
 #include "scheduler/gateway/openapi_text.h"
 #include "scheduler/gateway/routes.h"
+#include "sdk/base/testing/folders.h"
 
 namespace glim::gateway {
 namespace {
@@ -32,7 +33,8 @@ class OpenApi : public ::testing::Test {
  protected:
   void SetUp() override {
     google::protobuf::FileDescriptorSet files;
-    ASSERT_TRUE(files.ParseFromString(TextOf(GLIM_DESCRIPTORS))) << GLIM_DESCRIPTORS;
+    ASSERT_TRUE(files.ParseFromString(TextOf(BuiltFile("scheduler/gateway/openapi/api.descriptors"))))
+        << BuiltFile("scheduler/gateway/openapi/api.descriptors");
     for (const auto& file : files.file()) ASSERT_NE(pool_.BuildFile(file), nullptr) << file.name();
     document_ = OpenApiDocument(pool_);
   }
@@ -52,14 +54,12 @@ void ForEach(const Json& value, const std::string& key, const std::function<void
 }
 
 TEST_F(OpenApi, IsTheOneThatIsKept) {
-  const std::string path = std::string(GLIM_SOURCE_DIR) + "/docs/openapi.json";
+  const std::string path = SourceFile("docs/openapi.json");
   if (std::getenv("GLIM_GOLDEN_UPDATE") != nullptr) std::ofstream(path) << LaidOut(document_);
   EXPECT_TRUE(TextOf(path) == LaidOut(document_)) << "write it anew: GLIM_GOLDEN_UPDATE=1, and look at the difference";
 }
 
-TEST_F(OpenApi, TheSchedulerHasIt) {
-  EXPECT_EQ(TextOf(std::string(GLIM_SOURCE_DIR) + "/docs/openapi.json"), OpenApiText());
-}
+TEST_F(OpenApi, TheSchedulerHasIt) { EXPECT_EQ(TextOf(SourceFile("docs/openapi.json")), OpenApiText()); }
 
 TEST_F(OpenApi, HasEachRouteAndEachOperationOnce) {
   std::set<std::string> ids;

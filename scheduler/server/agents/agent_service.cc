@@ -8,6 +8,17 @@
 
 namespace glim::server {
 
+AgentService::AgentService(AgentHub* hub, LogBroker* broker, CallerLimits* limits, HeldSaves* held,
+                           Enrolment* enrolment, LoginAffairs* logins)
+    : hub_(hub),
+      limits_(limits),
+      enrolment_(enrolment),
+      logins_(logins),
+      logs_{&hub->strand(), broker, &hub->loop(), hub->cluster_id(), limits, &hub->gate()},
+      saves_(&hub->loop(), hub->cluster_id(), limits, &hub->gate(), held) {}
+
+AgentService::~AgentService() = default;
+
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentService::Sync(grpc::CallbackServerContext* context) {
   return AgentStream::Open(hub_, limits_, context);
 }

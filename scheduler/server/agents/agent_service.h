@@ -21,13 +21,8 @@ class AgentService final
  public:
   // All outlive the service. Without identity `enrolment` and `logins` are null.
   AgentService(AgentHub* hub, LogBroker* broker, CallerLimits* limits, HeldSaves* held, Enrolment* enrolment,
-               LoginAffairs* logins)
-      : hub_(hub),
-        limits_(limits),
-        enrolment_(enrolment),
-        logins_(logins),
-        logs_{&hub->strand(), broker, &hub->loop(), hub->cluster_id(), limits, &hub->gate()},
-        saves_(&hub->loop(), hub->cluster_id(), limits, &hub->gate(), held) {}
+               LoginAffairs* logins);
+  ~AgentService() override;
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Sync(grpc::CallbackServerContext* context) override;
   grpc::ServerBidiReactor<v1::LogChunk, v1::LogRequest>* ServeLogs(grpc::CallbackServerContext* context) override;

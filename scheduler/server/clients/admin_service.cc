@@ -29,6 +29,12 @@ std::string NodeNow(const Snapshot& snapshot, const std::string& name) {
 
 }  // namespace
 
+AdminService::AdminService(SchedulerLoop* loop, PolicyKeeper* policy, Door* door, NodeAffairs* nodes,
+                           CaRotation* rotation)
+    : loop_(loop), policy_(policy), door_(door), nodes_(nodes), rotation_(rotation) {}
+
+AdminService::~AdminService() = default;
+
 grpc::ServerUnaryReactor* AdminService::GetSchedulerStatus(grpc::CallbackServerContext* context,
                                                            const v1::GetSchedulerStatusRequest* request,
                                                            v1::GetSchedulerStatusResponse* response) {

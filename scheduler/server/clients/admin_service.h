@@ -14,8 +14,8 @@ namespace glim::server {
 class AdminService final : public v1::AdminApi::CallbackService {
  public:
   // All outlive the service.
-  AdminService(SchedulerLoop* loop, PolicyKeeper* policy, Door* door, NodeAffairs* nodes, CaRotation* rotation)
-      : loop_(loop), policy_(policy), door_(door), nodes_(nodes), rotation_(rotation) {}
+  AdminService(SchedulerLoop* loop, PolicyKeeper* policy, Door* door, NodeAffairs* nodes, CaRotation* rotation);
+  ~AdminService() override;
 
   grpc::ServerUnaryReactor* GetSchedulerStatus(grpc::CallbackServerContext* context,
                                                const v1::GetSchedulerStatusRequest* request,

@@ -29,6 +29,22 @@ Status NoSuchJob(std::uint64_t id) {
 
 }  // namespace
 
+ClientService::ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, EventFeed* feed,
+                             Adviser* adviser, HistoryDesk* desk, Door* door, StreamWatch* watch,
+                             SecretAffairs* secrets, OidcAffairs* oidc, WebCodes* web_codes, std::string cluster_id)
+    : loop_(loop),
+      door_(door),
+      adviser_(adviser),
+      desk_(desk),
+      secrets_(secrets),
+      oidc_(oidc),
+      web_codes_(web_codes),
+      cluster_id_(std::move(cluster_id)),
+      logs_{strand, broker, loop, door, watch},
+      events_{feed, door, watch} {}
+
+ClientService::~ClientService() = default;
+
 grpc::ServerUnaryReactor* ClientService::ListJobs(grpc::CallbackServerContext* context,
                                                   const v1::ListJobsRequest* request, v1::ListJobsResponse* response) {
   Call* const call = Call::Open(door_, context, "ClientApi/ListJobs", *request);

@@ -26,17 +26,8 @@ class ClientService final : public v1::ClientApi::CallbackService {
   // All outlive the service.
   ClientService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, EventFeed* feed, Adviser* adviser,
                 HistoryDesk* desk, Door* door, StreamWatch* watch, SecretAffairs* secrets, OidcAffairs* oidc,
-                WebCodes* web_codes, std::string cluster_id)
-      : loop_(loop),
-        door_(door),
-        adviser_(adviser),
-        desk_(desk),
-        secrets_(secrets),
-        oidc_(oidc),
-        web_codes_(web_codes),
-        cluster_id_(std::move(cluster_id)),
-        logs_{strand, broker, loop, door, watch},
-        events_{feed, door, watch} {}
+                WebCodes* web_codes, std::string cluster_id);
+  ~ClientService() override;
 
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request,
                                    v1::SubmitResponse* response) override;

@@ -4,6 +4,10 @@
 
 namespace glim::server {
 
+EnrolService::EnrolService(Door* door, Enrolment* enrolment) : door_(door), enrolment_(enrolment) {}
+
+EnrolService::~EnrolService() = default;
+
 grpc::ServerUnaryReactor* EnrolService::Enrol(grpc::CallbackServerContext* context, const v1::EnrolRequest* request,
                                               v1::EnrolResponse* response) {
   Call* const call = Call::Open(door_, context, "EnrolApi/Enrol", *request);

@@ -10,7 +10,8 @@ namespace glim::server {
 class EnrolService final : public v1::EnrolApi::CallbackService {
  public:
   // Both outlive the service.
-  EnrolService(Door* door, Enrolment* enrolment) : door_(door), enrolment_(enrolment) {}
+  EnrolService(Door* door, Enrolment* enrolment);
+  ~EnrolService() override;
 
   grpc::ServerUnaryReactor* Enrol(grpc::CallbackServerContext* context, const v1::EnrolRequest* request,
                                   v1::EnrolResponse* response) override;

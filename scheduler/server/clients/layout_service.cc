@@ -112,6 +112,10 @@ Status CheckCount(int changes) {
 
 }  // namespace
 
+LayoutService::LayoutService(SchedulerLoop* loop, Door* door) : loop_(loop), door_(door) {}
+
+LayoutService::~LayoutService() = default;
+
 grpc::ServerUnaryReactor* LayoutService::ListLayout(grpc::CallbackServerContext* context,
                                                     const v1::ListLayoutRequest* request,
                                                     v1::ListLayoutResponse* response) {

@@ -11,7 +11,8 @@ namespace glim::server {
 class LayoutService final : public v1::LayoutApi::CallbackService {
  public:
   // Both outlive the service.
-  LayoutService(SchedulerLoop* loop, Door* door) : loop_(loop), door_(door) {}
+  LayoutService(SchedulerLoop* loop, Door* door);
+  ~LayoutService() override;
 
   grpc::ServerUnaryReactor* ListLayout(grpc::CallbackServerContext* context, const v1::ListLayoutRequest* request,
                                        v1::ListLayoutResponse* response) override;

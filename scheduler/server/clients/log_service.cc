@@ -2,6 +2,12 @@
 
 namespace glim::server {
 
+LogService::LogService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, Door* door,
+                       std::chrono::milliseconds time)
+    : door_(door), searches_{strand, broker, loop, time} {}
+
+LogService::~LogService() = default;
+
 grpc::ServerUnaryReactor* LogService::SearchLog(grpc::CallbackServerContext* context,
                                                 const v1::SearchLogRequest* request, v1::SearchLogResponse* response) {
   Call* const call = Call::Open(door_, context, "LogApi/SearchLog", *request, {{Bound::kReads, 1}});

@@ -13,8 +13,8 @@ class LogService final : public v1::LogApi::CallbackService {
  public:
   // All outlive the service.
   LogService(SchedulerLoop* loop, AgentStrand* strand, LogBroker* broker, Door* door,
-             std::chrono::milliseconds time = kLogSearchTime)
-      : door_(door), searches_{strand, broker, loop, time} {}
+             std::chrono::milliseconds time = kLogSearchTime);
+  ~LogService() override;
 
   grpc::ServerUnaryReactor* SearchLog(grpc::CallbackServerContext* context, const v1::SearchLogRequest* request,
                                       v1::SearchLogResponse* response) override;

@@ -86,6 +86,10 @@ Status CheckWhy(const std::string& reason) {
 
 }  // namespace
 
+OperateService::OperateService(SchedulerLoop* loop, Door* door) : loop_(loop), door_(door) {}
+
+OperateService::~OperateService() = default;
+
 Call* OperateService::PostChange(Call* call, decltype(core::Event::what) event, bool dry_run, AuditNote note,
                                  std::function<void(const core::Reply&)> on_reply) {
   std::optional<AuditNote> told;  // a question changes nothing

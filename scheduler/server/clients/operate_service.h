@@ -11,7 +11,8 @@ namespace glim::server {
 class OperateService final : public v1::OperateApi::CallbackService {
  public:
   // All outlive the service.
-  OperateService(SchedulerLoop* loop, Door* door) : loop_(loop), door_(door) {}
+  OperateService(SchedulerLoop* loop, Door* door);
+  ~OperateService() override;
 
   grpc::ServerUnaryReactor* CordonNode(grpc::CallbackServerContext* context, const v1::CordonNodeRequest* request,
                                        v1::CordonNodeResponse* response) override;

@@ -113,6 +113,11 @@ Status ReadTimes(store::HistoryReader& reader, HardwareReport::End* end) {
 
 }  // namespace
 
+ReportService::ReportService(SchedulerLoop* loop, HistoryDesk* desk, const HeldSaves* held, Door* door)
+    : loop_(loop), desk_(desk), held_(held), door_(door) {}
+
+ReportService::~ReportService() = default;
+
 Status ReadHardware(store::HistoryReader& reader, const core::Tables& tables, HardwareReport* report,
                     v1::GetHardwareReportResponse* response) {
   store::HistoryReader::HistoryQuery query = report->query();

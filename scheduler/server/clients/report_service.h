@@ -12,8 +12,8 @@ namespace glim::server {
 class ReportService final : public v1::ReportApi::CallbackService {
  public:
   // All outlive the service.
-  ReportService(SchedulerLoop* loop, HistoryDesk* desk, const HeldSaves* held, Door* door)
-      : loop_(loop), desk_(desk), held_(held), door_(door) {}
+  ReportService(SchedulerLoop* loop, HistoryDesk* desk, const HeldSaves* held, Door* door);
+  ~ReportService() override;
 
   grpc::ServerUnaryReactor* GetHistoryReport(grpc::CallbackServerContext* context,
                                              const v1::GetHistoryReportRequest* request,

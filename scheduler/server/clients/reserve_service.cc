@@ -48,6 +48,11 @@ void AddOthersOn(const Snapshot& snapshot, const core::Reservation& row, TimePoi
 
 }  // namespace
 
+ReserveService::ReserveService(SchedulerLoop* loop, Adviser* adviser, Door* door)
+    : loop_(loop), adviser_(adviser), door_(door) {}
+
+ReserveService::~ReserveService() = default;
+
 grpc::ServerUnaryReactor* ReserveService::SetReservation(grpc::CallbackServerContext* context,
                                                          const v1::SetReservationRequest* request,
                                                          v1::SetReservationResponse* response) {

@@ -13,7 +13,8 @@ namespace glim::server {
 class ReserveService final : public v1::ReserveApi::CallbackService {
  public:
   // All outlive the service.
-  ReserveService(SchedulerLoop* loop, Adviser* adviser, Door* door) : loop_(loop), adviser_(adviser), door_(door) {}
+  ReserveService(SchedulerLoop* loop, Adviser* adviser, Door* door);
+  ~ReserveService() override;
 
   grpc::ServerUnaryReactor* SetReservation(grpc::CallbackServerContext* context,
                                            const v1::SetReservationRequest* request,

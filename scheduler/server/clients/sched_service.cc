@@ -108,6 +108,12 @@ Status Trace(const Snapshot& snapshot, core::JobId id, TimePoint now, v1::TraceJ
 
 }  // namespace
 
+SchedService::SchedService(SchedulerLoop* loop, Adviser* adviser, HistoryDesk* desk, Door* door,
+                           std::string policy_source)
+    : loop_(loop), adviser_(adviser), desk_(desk), door_(door), policy_source_(std::move(policy_source)) {}
+
+SchedService::~SchedService() = default;
+
 grpc::ServerUnaryReactor* SchedService::Advise(Call* call, const google::protobuf::Message* response,
                                                std::function<Status()> work) {
   const Status taken =

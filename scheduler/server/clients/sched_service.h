@@ -11,8 +11,8 @@ namespace glim::server {
 class SchedService final : public v1::SchedApi::CallbackService {
  public:
   // All outlive the service. `policy_source`: the file that the policy in force came from; empty: none.
-  SchedService(SchedulerLoop* loop, Adviser* adviser, HistoryDesk* desk, Door* door, std::string policy_source)
-      : loop_(loop), adviser_(adviser), desk_(desk), door_(door), policy_source_(std::move(policy_source)) {}
+  SchedService(SchedulerLoop* loop, Adviser* adviser, HistoryDesk* desk, Door* door, std::string policy_source);
+  ~SchedService() override;
 
   grpc::ServerUnaryReactor* GetSchedStatus(grpc::CallbackServerContext* context,
                                            const v1::GetSchedStatusRequest* request,

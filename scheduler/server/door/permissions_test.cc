@@ -17,6 +17,7 @@
 #include "glim/v1/client_api.grpc.pb.h"
 #include "glim/v1/enrol_api.grpc.pb.h"
 #include "scheduler/server/door/testing/permissions_page.h"
+#include "sdk/base/testing/folders.h"
 
 namespace glim::server {
 namespace {
@@ -97,7 +98,7 @@ TEST(Permissions, EachRequestWithAJobAsksWhoseItIs) {
 }
 
 TEST(Permissions, ThePageIsMadeFromTheTable) {
-  const std::string path = std::string(GLIM_SOURCE_DIR) + "/docs/permissions.md";
+  const std::string path = SourceFile("docs/permissions.md");
   if (std::getenv("GLIM_GOLDEN_UPDATE") != nullptr) std::ofstream(path) << PermissionsPage();
   std::stringstream page;
   page << std::ifstream(path).rdbuf();

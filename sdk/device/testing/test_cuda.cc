@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/device/library.h"
 
 namespace glim::device::testing {
@@ -20,8 +21,10 @@ std::string Wanted() {
 
 bool CudaIsReal() { return !Wanted().empty() && Wanted() != "0"; }
 
+std::string StandinCuda() { return BuiltFile("sdk/device/libglim_device_standin.so"); }
+
 std::string CudaRuntime() {
-  if (!CudaIsReal()) return GLIM_STANDIN_CUDA;
+  if (!CudaIsReal()) return StandinCuda();
   return Wanted() == "1" ? "" : Wanted();
 }
 

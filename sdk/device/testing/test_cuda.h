@@ -14,6 +14,8 @@
 namespace glim::device::testing {
 
 bool CudaIsReal();
+// The path of the stand-in, which is CUDA's driver as well.
+std::string StandinCuda();
 // For Runtime::Open and CommunicatorOptions::cuda_runtime. Loads nothing: a process that forks must not have used CUDA.
 std::string CudaRuntime();
 

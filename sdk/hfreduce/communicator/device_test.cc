@@ -8,6 +8,7 @@
 #include "sdk/device/testing/device_buffer.h"
 #include "sdk/device/testing/gate.h"
 #include "sdk/device/testing/standin_cuda.h"
+#include "sdk/device/testing/test_cuda.h"
 #include "sdk/hfreduce/communicator/testing/device_ranks.h"
 
 namespace glim::hfreduce {
@@ -36,7 +37,7 @@ TEST_P(OnStandIn, LittleGoesByGdrCopyWhereThatIsThere) {
         }
         return standin_gdr_copies() >= 6 ? "" : std::to_string(standin_gdr_copies()) + " by GDRCopy";
       },
-      GLIM_STANDIN_CUDA);
+      device::testing::StandinCuda());
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, OnStandIn, ::testing::ValuesIn(testing::DeviceShapes()), testing::NameOfShape);

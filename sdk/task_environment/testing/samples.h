@@ -7,12 +7,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "sdk/base/testing/folders.h"
 #include "sdk/task_environment/task_environment.h"
 
 namespace glim::testing {
 
 inline TaskVariables ReadSample(const std::string& name) {
-  const std::string path = std::string(GLIM_SOURCE_DIR) + "/sdk/task_environment/testing/" + name;
+  const std::string path = SourceFile("sdk/task_environment/testing/") + name;
   std::ifstream in(path);
   if (!in) throw std::runtime_error("cannot read " + path);
   TaskVariables variables;

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "nodeagent/os/run_program.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
 
@@ -64,7 +65,7 @@ void HealthChild::Say(const std::string& text, int facility) {
 }
 
 void HealthChild::Start(const std::vector<std::string>& more) {
-  std::vector<std::string> words = {GLIM_BINARY_DIR "/bin/glim-health",
+  std::vector<std::string> words = {BuiltFile("bin/glim-health"),
                                     "--kmsg",
                                     Folder() + "/kmsg",
                                     "--root",

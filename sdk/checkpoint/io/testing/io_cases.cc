@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/folders.h"
 
 namespace glim::checkpoint {
 
@@ -34,7 +35,7 @@ IoOptions OptionsFor(const IoCase& io_case) {
   options.direct = io_case.direct;
   options.block_bytes = 64 << 10;
   options.depth = 3;
-  options.usrbio_library = GLIM_USRBIO_STAND_IN;
+  options.usrbio_library = BuiltFile("sdk/checkpoint/io/libckpt_usrbio_stand_in.so");
   return options;
 }
 

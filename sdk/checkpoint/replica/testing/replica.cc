@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/folders.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/layout.h"
 #include "sdk/checkpoint/format/manifest_json.h"
@@ -124,7 +125,7 @@ ReplicaOptions OptionsFor(const std::string& tls, std::uint32_t attempt, std::ui
   return options;
 }
 
-std::string ReplicaProgram() { return GLIM_REPLICA_PROGRAM; }
+std::string ReplicaProgram() { return BuiltFile("bin/glim-replica"); }
 
 Result<ReplicaReport> Send(ReplicaSink& sink, const Share& share) {
   sink.Start(share.id, share.image, share.part_json);
@@ -133,7 +134,7 @@ Result<ReplicaReport> Send(ReplicaSink& sink, const Share& share) {
 
 ThreadService::ThreadService(ReplicaServiceOptions options) {
   if (!options.issuers) options.issuers = [] { return Issuers(); };
-  if (options.program.empty()) options.program = GLIM_REPLICA_PROGRAM;
+  if (options.program.empty()) options.program = BuiltFile("bin/glim-replica");
   auto service = ReplicaService::Create(options, {});
   GLIM_CHECK(service.ok(), service.status().message());
   service_ = std::move(service).value();
@@ -155,7 +156,7 @@ ProcessService::ProcessService(const std::string& tls, const std::string& memory
   folder_ = folder;
   int errors[2];
   GLIM_CHECK(::pipe2(errors, O_CLOEXEC) == 0, "pipe");
-  const std::string program = GLIM_REPLICA_PROGRAM;
+  const std::string program = BuiltFile("bin/glim-replica");
   const std::string where = listen.substr(listen.find('@') + 1);
   pid_ = ::fork();
   if (pid_ == 0) {
