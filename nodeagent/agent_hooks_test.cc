@@ -93,13 +93,16 @@ TEST_P(AgentHooksTest, ALatePrologIsKilledAndFailsTheStart) {
 }
 
 TEST_P(AgentHooksTest, AFailingEpilogIsToldOfTheNodeAfterTheRelease) {
-  StartAgent({"--epilog", Program("epilog", "echo 'GPU 3 does not answer'; exit 1")});
+  StartAgent({"--epilog", Program("epilog", "echo cleaning; echo 'GPU 3 does not answer' >&2; exit 1")});
   Order(kKey, "true");
   const auto task = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(task);
   EXPECT_FALSE(task->start_failed());
   EXPECT_EQ(task->exit_code(), 0);
   EXPECT_TRUE(SiteFault().ends_with("of task 7.1.0 exited with code 1: GPU 3 does not answer")) << SiteFault();
+  const auto kept = ReadFile(state_ + "/logs/7-1/epilog-0.log", 1 << 16);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(*kept, "cleaning\nGPU 3 does not answer\n");
 }
 
 TEST_P(AgentHooksTest, TheNextAgentRunsAnEpilogThatIsOwed) {
