@@ -83,7 +83,7 @@ def test_a_job_goes_on_from_a_neighbours_memory(stage):
 
     def kept(step):
         durable = glim.job(job_id)["attempts"][0]["durable_step"]
-        return step > SAVE_EVERY and durable == step and (1, step) in held(peer, token)
+        return SAVE_EVERY < step == durable and (1, step) in held(peer, token)
 
     stop_between_saves(cluster, job_id, stage.path("digits"), SAVE_EVERY, kept)
     first = glim.job(job_id)["attempts"][0]
