@@ -43,7 +43,7 @@ TEST(SaveCollectorTest, AShorterPauseIsHeardOfBeforeTheLongOneIsOver) {
                           {[](std::uint64_t) { return false; }, [] { return std::uint64_t{0}; }});
   collector.OnWelcome();
   const auto run_until = [&](const std::function<bool()>& check) {
-    const auto until = std::chrono::steady_clock::now() + Patience(std::chrono::seconds(20));
+    const auto until = std::chrono::steady_clock::now() + LongWait();
     while (!check() && std::chrono::steady_clock::now() < until) io.run_one_for(milliseconds(20));
     return check();
   };
@@ -53,7 +53,7 @@ TEST(SaveCollectorTest, AShorterPauseIsHeardOfBeforeTheLongOneIsOver) {
   EXPECT_TRUE(run_until([&] { return looks >= 3; }));
   scheduler.AnswerSaves(nullptr);
   collector.Stop();
-  io.run_for(Patience(std::chrono::seconds(20)));
+  io.run_for(LongWait());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "nodeagent/services/socket_watch.h"
 #include "nodeagent/testing/agent_fixture.h"
 #include "sdk/base/testing/folders.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/io/unique_fd.h"
@@ -60,7 +61,7 @@ TEST_P(AgentExposedSocketsTest, ComeAndGo) {
     return Names(report, Name());
   };
   const auto wait_for = [&](bool told) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const auto until = std::chrono::steady_clock::now() + LongWait();
     while (is_told() != told && std::chrono::steady_clock::now() < until)
       io.run_one_for(std::chrono::milliseconds(100));
     return is_told() == told;

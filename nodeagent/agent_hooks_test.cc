@@ -1,8 +1,6 @@
 // The operator's prolog and epilog: around a task's processes, with a deadline, and a failure takes the node out.
-#include <chrono>
 #include <filesystem>
 #include <sstream>
-#include <thread>
 
 #include "nodeagent/testing/agent_fixture.h"
 #include "sdk/io/read_file.h"
@@ -26,10 +24,7 @@ class AgentHooksTest : public AgentTest {
     return text.ok() ? *text : "";
   }
   std::string WaitNotes(const std::string& text) const {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (Notes() != text && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    (void)Eventually([&] { return Notes() == text; });
     return Notes();
   }
   // A loop of a program's that ends when this file is there.
@@ -98,13 +93,16 @@ TEST_P(AgentHooksTest, ALatePrologIsKilledAndFailsTheStart) {
 }
 
 TEST_P(AgentHooksTest, AFailingEpilogIsToldOfTheNodeAfterTheRelease) {
-  StartAgent({"--epilog", Program("epilog", "echo 'GPU 3 does not answer'; exit 1")});
+  StartAgent({"--epilog", Program("epilog", "echo cleaning; echo 'GPU 3 does not answer' >&2; exit 1")});
   Order(kKey, "true");
   const auto task = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(task);
   EXPECT_FALSE(task->start_failed());
   EXPECT_EQ(task->exit_code(), 0);
   EXPECT_TRUE(SiteFault().ends_with("of task 7.1.0 exited with code 1: GPU 3 does not answer")) << SiteFault();
+  const auto kept = ReadFile(state_ + "/logs/7-1/epilog-0.log", 1 << 16);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(*kept, "cleaning\nGPU 3 does not answer\n");
 }
 
 TEST_P(AgentHooksTest, TheNextAgentRunsAnEpilogThatIsOwed) {
@@ -179,7 +177,7 @@ TEST_P(AgentHooksTest, AStoppedTaskIsReleasedWhenTheCutOffPrologIsGone) {
   StartAgent(options);
   Order(kKey, "true");
   ASSERT_TRUE(WaitPids(1));
-  Stop(kKey, 1000);
+  Stop(kKey, Slower(Seconds(3)).ms);  // not over before the agent is killed
   Send();
   const std::uint64_t revision = set_.revision();
   ASSERT_TRUE(scheduler_.WaitReport([&](const v1::NodeReport& r) { return r.revision() == revision; }));

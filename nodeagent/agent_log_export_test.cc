@@ -1,9 +1,7 @@
 // The logs of attempts that have ended are copied to the folder that the policy names, and nothing waits for that.
 #include <sys/stat.h>
 
-#include <chrono>
 #include <filesystem>
-#include <thread>
 
 #include "nodeagent/testing/agent_fixture.h"
 #include "sdk/io/read_file.h"
@@ -31,11 +29,7 @@ class AgentLogExportTest : public AgentTest {
     return text.ok() ? *text : "";
   }
   bool WaitCopied(const TaskKey& key, const std::string& text) const {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (Copied(key) != text && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    return Copied(key) == text;
+    return Eventually([&] { return Copied(key) == text; });
   }
 
   std::string logs_root_;

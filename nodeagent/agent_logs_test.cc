@@ -43,10 +43,9 @@ TEST_P(AgentLogsTest, FollowsALogToItsEnd) {
   ASSERT_TRUE(WriteFileAtomically(folder_ + "/go", "", Durability::kProcess).ok());
   std::string rest;
   for (bool ended = false; !ended;) {
-    const auto begin = std::chrono::steady_clock::now();
-    chunk = Read(0, 4 + static_cast<std::int64_t>(rest.size()), 15'000);
+    // Longer than the test waits for an answer: it has to be woken.
+    chunk = Read(0, 4 + static_cast<std::int64_t>(rest.size()), 2 * LongWaitMs());
     ASSERT_TRUE(chunk);
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "woken, not timed out";
     rest += chunk->data();
     ended = chunk->ended();
   }

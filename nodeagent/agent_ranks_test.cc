@@ -9,6 +9,7 @@
 
 #include "nodeagent/testing/agent_fixture.h"
 #include "sdk/base/testing/folders.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
@@ -42,7 +43,7 @@ class RawRank {
     }
     EXPECT_LT(blocks, 1000);
   }
-  // The next message; a null value at the connection's end or after 10 s.
+  // The next message; a null value at the connection's end or after a long wait.
   json Hear() {
     for (;;) {
       if (const std::size_t end = input_.find('\n'); end != std::string::npos) {
@@ -52,7 +53,7 @@ class RawRank {
       }
       pollfd wait{fd_.get(), POLLIN, 0};
       char buffer[4096];
-      if (::poll(&wait, 1, 10'000) != 1) return json();
+      if (::poll(&wait, 1, LongWaitMs()) != 1) return json();
       const ssize_t n = ::recv(fd_.get(), buffer, sizeof buffer, 0);
       if (n <= 0) return json();
       input_.append(buffer, static_cast<std::size_t>(n));
@@ -251,7 +252,7 @@ TEST_P(AgentRanksTest, StepsAreThrottledAndAnswersAreNot) {
     ASSERT_EQ(rank.Hear()["seq"], i);
   }
   ASSERT_TRUE(WaitTask(kKey, [](const auto& t) { return t.ranks(0).step() == 500; }));
-  EXPECT_LT(scheduler_.reports() - before, 50) << "of 500 steps";
+  EXPECT_LT(scheduler_.reports() - before, 250) << "of 500 steps, however long they take";
 }
 
 TEST_P(AgentRanksTest, ASignalModeJobGetsItsSignalOnce) {

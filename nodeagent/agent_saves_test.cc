@@ -126,12 +126,10 @@ TEST_P(AgentSavesTest, ItIsStartingWhileItsSaveIsCopiedAndAStopEndsThat) {
   const std::uint64_t revision = set_.revision();
   ASSERT_TRUE(scheduler_.WaitReport([&](const v1::NodeReport& r) { return r.revision() == revision; }));
   EXPECT_EQ(FindTask(scheduler_.newest(), kKey)->phase(), v1::ObservedTask::STARTING);
-  const auto begin = std::chrono::steady_clock::now();
-  Stop(kKey, 60'000);
+  Stop(kKey, 2 * LongWaitMs());  // longer than the test waits: the copy does not use its time up
   Send();
   const auto stopped = WaitPhase(kKey, kReleased);
   ASSERT_TRUE(stopped);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   EXPECT_FALSE(stopped->start_failed()) << "its node is not to blame";
   EXPECT_FALSE(stopped->save_missing());
   EXPECT_EQ(stopped->exit_code(), 143);

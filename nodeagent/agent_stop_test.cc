@@ -62,7 +62,7 @@ TEST_P(AgentStopTest, AStopThatBeganCompletesWithoutAScheduler) {
   Launch(kKey, "trap '' TERM; echo pid $$; while :; do sleep 1000; done");
   Send();
   const pid_t rank = WaitPid(kKey, 0, "pid ");
-  Stop(kKey, 700);
+  Stop(kKey, Slower(Seconds(3)).ms);  // not over before the scheduler is gone
   Send();
   const std::uint64_t revision = set_.revision();
   ASSERT_TRUE(scheduler_.WaitReport([&](const v1::NodeReport& r) { return r.revision() == revision; }));

@@ -196,6 +196,12 @@ TEST_P(AgentTaskUserTest, AGroupsFolderIsItsMembersAndNobodyElses) {
                                               "/open cannot be used on this node: Permission denied for uid 987654001"))
       << failed_.message();
   EXPECT_TRUE(failed_.path_missing()) << "counted as a path that is not there";
+  EXPECT_NE(failed_.message().find("namei -l"), std::string::npos) << failed_.message();
+  const TaskKey member{10, 1, 0};
+  LaunchOf(member, "ana", kAna, "cat /in/word", [&](auto& launch) { mount(launch, shared + "/open"); });
+  Send();
+  ASSERT_TRUE(WaitPhase(member, kReleased));
+  EXPECT_EQ(LogText(member, 0), "found\n") << "behind a folder that the group may pass";
 }
 
 TEST_P(AgentTaskUserTest, ACheckpointFolderIsMadeWhereItsUserMayAndForItWhereThePolicySaysSo) {
@@ -216,6 +222,15 @@ TEST_P(AgentTaskUserTest, ACheckpointFolderIsMadeWhereItsUserMayAndForItWhereThe
   EXPECT_EQ(InfoOf(roots + "/jobs").st_uid, 0u);
   EXPECT_EQ(InfoOf(roots + "/jobs/8").st_uid, kAna.uid);
   EXPECT_EQ(InfoOf(roots + "/jobs/8").st_mode & 07777, 0700u);
+  // All may pass the folder of the jobs: what is in it is found, and closed.
+  const TaskKey thief{10, 1, 0};
+  LaunchOf(thief, "ben", kBen, "cat /in/x 2>&1", [&](auto& launch) {
+    launch.add_mounts()->set_source(roots + "/jobs/8");
+    launch.mutable_mounts(0)->set_target("/in");
+  });
+  Send();
+  ASSERT_TRUE(WaitPhase(thief, kReleased));
+  EXPECT_EQ(LogText(thief, 0), "cat: /in/x: Permission denied\n");
   const TaskKey named{9, 1, 0};
   LaunchOf(named, "ana", kAna, "echo never", [&](auto& launch) { launch.set_checkpoint_dir(roots + "/named"); });
   EXPECT_TRUE(FailedStart(named).starts_with("checkpoint.dir " + roots + "/named cannot be used on this node: "))

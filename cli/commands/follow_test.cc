@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/testing/cli_fixture.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::cli {
 namespace {
@@ -54,9 +55,7 @@ TEST_P(AbsenceTest, WaitOutlastsAnAbsentScheduler) {
   AddJob(server_.Lock().state, 1, "running");
   GlimProcess process({"wait", "1"}, Options());
   const auto asked = [this] { return !server_.Lock()->user.empty(); };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!asked() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-  ASSERT_TRUE(asked());
+  ASSERT_TRUE(Eventually(asked));
   {
     const auto state = server_.Lock();
     state->refusal = grpc::Status(GetParam(), "restarting");
@@ -181,8 +180,7 @@ TEST_F(FollowTest, FollowingALogGoesOnWithTheNextAttempt) {
   server_.Lock()->jobs[1].mutable_attempts(0)->set_outcome("interrupted");
   server_.Lock()->log_requests.clear();
   GlimProcess process({"logs", "-f", "1"}, Options());
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (server_.Lock()->log_requests.empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  ASSERT_TRUE(Eventually([this] { return !server_.Lock()->log_requests.empty(); }));
   {
     const auto state = server_.Lock();
     state->jobs[1].add_attempts()->mutable_ref()->set_number(2);  // never had its nodes: nothing to follow

@@ -15,6 +15,7 @@
 #include "cli/testing/fake_reserve.h"
 #include "cli/testing/fake_sched.h"
 #include "glim/v1/log_api.grpc.pb.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::cli {
 namespace {
@@ -226,10 +227,7 @@ class FakeServer::ClientService : public FakeUserCalls {
 
   void HoldUntilCancelled(const ServerContext& context) {
     ++owner_->Lock()->log_streams_open;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!context.IsCancelled() && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    (void)Eventually([&] { return context.IsCancelled(); });
     --owner_->Lock()->log_streams_open;
   }
 

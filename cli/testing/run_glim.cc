@@ -14,11 +14,10 @@
 
 #include "sdk/base/check.h"
 #include "sdk/base/testing/folders.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::cli {
 namespace {
-
-constexpr auto kPatience = std::chrono::seconds(20);
 
 struct Pipe {
   Pipe() { GLIM_CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe"); }
@@ -119,7 +118,7 @@ void GlimProcess::HangUp() {
 void GlimProcess::Signal(int number) { kill(pid_, number); }
 
 bool GlimProcess::Await(int fd, std::string* read, const std::string& text) {
-  const auto deadline = begin_ + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + LongWait();
   while (read->find(text) == std::string::npos) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
     pollfd ready = {fd, POLLIN, 0};
@@ -134,7 +133,7 @@ GlimResult GlimProcess::Finish() {
   result.err = err_;
   bool out_open = true;
   bool err_open = true;
-  const auto deadline = begin_ + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + LongWait();
   while ((out_open || err_open) && std::chrono::steady_clock::now() < deadline) {
     pollfd fds[] = {{out_open ? out_fd_ : -1, POLLIN, 0}, {err_open ? err_fd_ : -1, POLLIN, 0}};
     if (poll(fds, 2, 100) <= 0) continue;

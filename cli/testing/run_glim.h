@@ -11,7 +11,7 @@
 namespace glim::cli {
 
 struct GlimResult {
-  int exit_code = -1;  // 128 + n after signal n; -1: it had to be killed after 20 s
+  int exit_code = -1;  // 128 + n after signal n; -1: it did not end, and had to be killed
   std::string out;
   std::string err;
   std::chrono::milliseconds took{0};
@@ -34,7 +34,7 @@ class GlimProcess {
   GlimProcess& operator=(const GlimProcess&) = delete;
 
   void Signal(int number);
-  // True once stdout holds `text`; false if that took 20 s or stdout ended without it.
+  // True once stdout holds `text`; false if that took too long or stdout ended without it.
   bool AwaitOutput(const std::string& text) { return Await(out_fd_, &out_, text); }
   bool AwaitError(const std::string& text) { return Await(err_fd_, &err_, text); }
   void Type(const std::string& text);

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "scheduler/identity/cluster_authority.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/io/random_bytes.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/pki/certificate_request.h"
@@ -112,8 +113,8 @@ class RenewalTest : public testing::Test {
     renewal_->OnAuthorities(welcome.authorities());
   }
   // Runs the agent's loop until it is so; false: it never was.
-  bool RunUntil(const std::function<bool()>& is, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
-    const auto end = std::chrono::steady_clock::now() + limit;
+  bool RunUntil(const std::function<bool()>& is, std::chrono::milliseconds bound = LongWait()) {
+    const auto end = std::chrono::steady_clock::now() + bound;
     while (!is() && std::chrono::steady_clock::now() < end) io_.run_one_for(std::chrono::milliseconds(20));
     return is();
   }

@@ -13,6 +13,8 @@
 #include <functional>
 #include <string>
 
+#include "sdk/base/testing/waits.h"
+
 namespace glim::nodeagent {
 namespace {
 
@@ -48,8 +50,7 @@ class Contained {
       std::ofstream("/proc/" + std::to_string(pid_) + "/" + map) << "4321 4321 1\n";
     (void)!::write(mapped[1], &word, 1);
     for (const int fd : {made[0], made[1], mapped[0], mapped[1]}) ::close(fd);
-    for (int i = 0; ok_ && i < 1000 && Name() != "sleep"; ++i) ::usleep(10'000);
-    ok_ = ok_ && Name() == "sleep";
+    ok_ = ok_ && Eventually([this] { return Name() == "sleep"; });
   }
   ~Contained() {
     ::kill(pid_, SIGKILL);

@@ -6,23 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <functional>
-#include <thread>
 
 #include "nodeagent/os/spawn_process.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::nodeagent {
 namespace {
-
-bool Comes(const std::function<bool()>& check) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!check()) {
-    if (std::chrono::steady_clock::now() >= until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 // The parameter is for what only root may do: without root there is no instance.
 class UnifiedGroupTest : public testing::TestWithParam<bool> {
@@ -36,7 +25,7 @@ class UnifiedGroupTest : public testing::TestWithParam<bool> {
   }
   ~UnifiedGroupTest() override {
     KillGroup(parent_);
-    EXPECT_TRUE(Comes([this] { return RemoveGroup(parent_); }));
+    EXPECT_TRUE(Eventually([this] { return RemoveGroup(parent_); }));
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
   }
@@ -54,13 +43,13 @@ TEST_P(UnifiedGroupTest, HoldsWhateverItsProcessesStart) {
   EXPECT_EQ(LookAtGroup(group_ + "-not"), GroupState::kNone);
   const pid_t first = Spawn("env -i setsid sleep 1000 & ( setsid sleep 1000 & ) ; exec sleep 1000", group_);
   EXPECT_EQ(LookAtGroup(group_), GroupState::kPopulated) << "from its first instruction on";
-  EXPECT_TRUE(Comes([&] { return GroupMembers(group_, 100).size() == 3; }));
+  EXPECT_TRUE(Eventually([&] { return GroupMembers(group_, 100).size() == 3; }));
   const std::vector<pid_t> members = GroupMembers(group_, 100);
   EXPECT_EQ(std::count(members.begin(), members.end(), first), 1);
   EXPECT_EQ(GroupMembers(group_, 2).size(), 2u);
   EXPECT_FALSE(RemoveGroup(group_)) << "not while something is in it";
   KillGroup(group_);
-  EXPECT_TRUE(Comes([&] { return LookAtGroup(group_) == GroupState::kEmpty; })) << "a zombie does not count";
+  EXPECT_TRUE(Eventually([&] { return LookAtGroup(group_) == GroupState::kEmpty; })) << "a zombie does not count";
   EXPECT_TRUE(RemoveGroup(group_));
   EXPECT_EQ(LookAtGroup(group_), GroupState::kNone);
 }
@@ -72,7 +61,7 @@ TEST_P(UnifiedGroupTest, IsOneWithThoseBelowIt) {
   EXPECT_EQ(LookAtGroup(group_), GroupState::kPopulated);
   EXPECT_EQ(GroupMembers(group_, 100).size(), 1u);
   SignalGroup(group_, SIGTERM);
-  EXPECT_TRUE(Comes([&] { return LookAtGroup(group_) == GroupState::kEmpty; }));
+  EXPECT_TRUE(Eventually([&] { return LookAtGroup(group_) == GroupState::kEmpty; }));
   EXPECT_TRUE(RemoveGroup(group_));
 }
 
@@ -84,7 +73,7 @@ TEST_P(UnifiedGroupTest, IsKilledInOneStep) {
   ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
   EXPECT_EQ(LookAtGroup(group_), GroupState::kPopulated);
   KillGroup(group_);
-  EXPECT_TRUE(Comes([&] { return LookAtGroup(group_) == GroupState::kEmpty; }));
+  EXPECT_TRUE(Eventually([&] { return LookAtGroup(group_) == GroupState::kEmpty; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Root, UnifiedGroupTest,

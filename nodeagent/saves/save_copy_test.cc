@@ -6,6 +6,7 @@
 
 #include "nodeagent/saves/save_copier.h"
 #include "nodeagent/saves/testing/saves.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::nodeagent {
 namespace {
@@ -189,7 +190,7 @@ TEST_F(SaveCopyTest, TheCopierMakesOneCopyOfAJobAtATime) {
     });
   }
   std::unique_lock lock(mutex);
-  ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return ended.size() == 5; }));
+  ASSERT_TRUE(changed.wait_for(lock, LongWait(), [&] { return ended.size() == 5; }));
   for (const Status& status : ended) EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(here_.Read("s/a"), Bytes(2 << 20));
   EXPECT_THAT(here_.Jobs(), ElementsAre("7"));

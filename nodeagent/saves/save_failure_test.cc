@@ -6,6 +6,7 @@
 
 #include "nodeagent/saves/save_copier.h"
 #include "nodeagent/saves/testing/saves.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/checkpoint/format/crc32c.h"
 
 namespace glim::nodeagent {
@@ -135,7 +136,10 @@ TEST_F(SaveFailureTest, ASourceThatStallsIsGivenUp) {
   EXPECT_THAT(status.message(), HasSubstr("nothing came for 300 ms"));
   there_.Write("s/a", "1");
   there_.Serve();
-  EXPECT_TRUE(CopySave(place, Order("s", {stalled.source(), there_.SourceFor("s", "node-2")}), progress_).ok());
+  // On a busy machine the other source may be taken for stalled as well.
+  EXPECT_TRUE(Eventually([&] {
+    return CopySave(place, Order("s", {stalled.source(), there_.SourceFor("s", "node-2")}), progress_).ok();
+  }));
 }
 
 TEST_F(SaveFailureTest, EveryCauseIsNamed) {
@@ -173,7 +177,9 @@ TEST_F(SaveFailureTest, ACancelledCopyEndsSoonAndLeavesNothing) {
   std::mutex mutex;
   std::condition_variable changed;
   std::optional<Status> ended;
-  SaveCopier copier(Place(), 1);
+  CopyPlace place = Place();
+  place.stall = 2 * LongWait();  // not what ends it
+  SaveCopier copier(place, 1);
   const auto progress = copier.Start(Order("s", {stalled.source()}), [&](const Status& status) {
     std::lock_guard lock(mutex);
     ended = status;
@@ -184,8 +190,7 @@ TEST_F(SaveFailureTest, ACancelledCopyEndsSoonAndLeavesNothing) {
   EXPECT_TRUE(copier.Cancel(waiting)) << "it had not begun";
   EXPECT_FALSE(copier.Cancel(progress));
   std::unique_lock lock(mutex);
-  ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(15), [&] { return ended.has_value(); }))
-      << "not only after the stall of 20 s";
+  ASSERT_TRUE(changed.wait_for(lock, LongWait(), [&] { return ended.has_value(); }));
   EXPECT_EQ(ended->code(), StatusCode::kCancelled);
   EXPECT_THAT(here_.Jobs(), IsEmpty());
 }
@@ -193,7 +198,7 @@ TEST_F(SaveFailureTest, ACancelledCopyEndsSoonAndLeavesNothing) {
 TEST_F(SaveFailureTest, AReaderThatTakesNothingIsDropped) {
   there_.Write("s/a", Bytes(64 << 20));
   there_.Serve([](SaveServerOptions& options) {
-    options.idle = std::chrono::milliseconds(1500);  // the other one, on a busy machine, is no such reader
+    options.idle = std::chrono::milliseconds(500);
     options.fetches_at_once = 1;
   });
   v1::FetchRequest request;
@@ -207,7 +212,9 @@ TEST_F(SaveFailureTest, AReaderThatTakesNothingIsDropped) {
   const auto reader = stub->Fetch(&context, request);
   v1::FetchChunk chunk;
   ASSERT_TRUE(reader->Read(&chunk));
-  EXPECT_TRUE(Copy(Order("s", {there_.SourceFor("s", "node-2")})).ok()) << "the only place is free again";
+  // On a busy machine the other reader may be taken for such a one as well.
+  EXPECT_TRUE(Eventually([&] { return Copy(Order("s", {there_.SourceFor("s", "node-2")})).ok(); }))
+      << "the only place is free again";
   context.TryCancel();
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nodeagent/os/processes.h"
+#include "sdk/base/testing/waits.h"
 
 extern char** environ;
 
@@ -198,7 +199,7 @@ TEST(Processes, AnIdentityIsOneProcessInOneBoot) {
   EXPECT_FALSE(OpenProcess({boot, pid, info->start_ticks + 1}, boot)) << "the pid was given out again";
   EXPECT_FALSE(OpenProcess({"another boot", pid, info->start_ticks}, boot));
   EXPECT_FALSE(SignalProcess({pid, 0, info->start_ticks + 1, false}, SIGKILL));
-  while (Descendants(ListProcesses(), pid).empty()) ::usleep(1000);  // until the shell has started its child
+  ASSERT_TRUE(Eventually([&] { return !Descendants(ListProcesses(), pid).empty(); })) << "the shell has no child";
   const auto below = Descendants(ListProcesses(), pid);
   for (const ProcessInfo& process : below) EXPECT_TRUE(SignalProcess(process, SIGKILL));
   EXPECT_TRUE(SignalProcess(*info, SIGKILL));
@@ -217,7 +218,7 @@ TEST(Processes, TheMarkFindsATaskAndNoneWhoseNameBeginsAlike) {
     found = Marked(ListProcesses(), mark);
     return found.size() == 2 && Marked(ListProcesses(), mark + "0").size() == 2;
   };
-  while (!both_have_begun() && ReadProcess(own)) ::usleep(1000);  // until the shells have started their children
+  EXPECT_TRUE(Eventually(both_have_begun)) << "the shells have no children";
   EXPECT_EQ(found.size(), 2u) << "the shell and its child";
   for (const ProcessInfo& process : found) EXPECT_TRUE(process.pid == own || process.parent == own);
   for (const std::string& marker : {mark, mark + "0"}) {

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <thread>
 
 #include "nodeagent/options/secrets_folder.h"
 #include "nodeagent/os/processes.h"
@@ -23,15 +22,6 @@
 extern char** environ;
 
 namespace glim::nodeagent {
-
-bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds limit) {
-  const auto until = std::chrono::steady_clock::now() + Patience(limit);
-  while (!check()) {
-    if (std::chrono::steady_clock::now() >= until) return check();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 bool IsRunning(pid_t pid) {
   const auto info = ReadProcess(pid);
@@ -98,7 +88,7 @@ void AgentTest::RemoveControlGroups() {
     }
     return all;
   };
-  EXPECT_TRUE(Eventually(removed, std::chrono::seconds(5))) << name;
+  EXPECT_TRUE(Eventually(removed)) << name;
 }
 
 std::string AgentTest::Folder(const std::string& name) const {
@@ -161,7 +151,7 @@ void AgentTest::KillTasks() {
       for (const ProcessInfo& process : left) SignalProcess(process, SIGKILL);
       return left.empty();
     };
-    Eventually(gone, std::chrono::seconds(5));
+    EXPECT_TRUE(Eventually(gone)) << it->path();
   }
 }
 

@@ -13,11 +13,9 @@
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/task/task_user.h"
 #include "nodeagent/testing/fake_scheduler.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::nodeagent {
-
-// Polls until `check` holds; for what gives no sign of its own.
-bool Eventually(const std::function<bool()>& check, std::chrono::milliseconds limit = std::chrono::seconds(20));
 
 bool IsRunning(pid_t pid);
 

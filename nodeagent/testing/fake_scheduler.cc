@@ -1,16 +1,8 @@
 #include "nodeagent/testing/fake_scheduler.h"
 
-#include <algorithm>
-#include <cstdlib>
-
 #include "sdk/base/check.h"
 
 namespace glim::nodeagent {
-
-std::chrono::milliseconds Patience(std::chrono::milliseconds bound) {
-  const char* slower = std::getenv("GLIM_TEST_SLOWER");
-  return bound * std::max(1, slower ? std::atoi(slower) : 1);
-}
 
 FakeScheduler::FakeScheduler() {
   grpc::ServerBuilder builder;
@@ -159,7 +151,7 @@ void FakeScheduler::Disconnect() {
 
 bool FakeScheduler::WaitHello(int count) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, Patience(std::chrono::seconds(20)), [&] { return hellos_ >= count; });
+  return changed_.wait_for(lock, LongWait(), [&] { return hellos_ >= count; });
 }
 
 v1::Hello FakeScheduler::last_hello() {
@@ -173,9 +165,9 @@ int FakeScheduler::hellos() {
 }
 
 std::optional<v1::NodeReport> FakeScheduler::WaitReport(const std::function<bool(const v1::NodeReport&)>& check,
-                                                        std::chrono::milliseconds limit) {
+                                                        std::chrono::milliseconds bound) {
   std::unique_lock lock(mutex_);
-  const bool seen = changed_.wait_for(lock, Patience(limit), [&] { return reports_ > 0 && check(newest_); });
+  const bool seen = changed_.wait_for(lock, Slower(bound), [&] { return reports_ > 0 && check(newest_); });
   return seen ? std::optional(newest_) : std::nullopt;
 }
 
@@ -191,7 +183,7 @@ v1::NodeReport FakeScheduler::newest() {
 
 std::optional<v1::LogChunk> FakeScheduler::Fetch(v1::LogRequest request) {
   std::unique_lock lock(mutex_);
-  const auto until = std::chrono::steady_clock::now() + Patience(std::chrono::seconds(20));
+  const auto until = std::chrono::steady_clock::now() + LongWait();
   // Asked again when the stream ends first: that of an agent just killed may still look alive.
   while (changed_.wait_until(lock, until, [&] { return logs_ != nullptr; })) {
     LogStream* const asked = logs_;
@@ -207,7 +199,7 @@ std::optional<v1::LogChunk> FakeScheduler::Fetch(v1::LogRequest request) {
 
 v1::LogChunk FakeScheduler::introduction() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, Patience(std::chrono::seconds(20)), [&] { return logs_ != nullptr; });
+  changed_.wait_for(lock, LongWait(), [&] { return logs_ != nullptr; });
   return introduction_;
 }
 

@@ -15,11 +15,9 @@
 #include <vector>
 
 #include "glim/v1/agent_api.grpc.pb.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::nodeagent {
-
-// The bounds of waiting are for this project's machines. GLIM_TEST_SLOWER says how many times slower this one is.
-std::chrono::milliseconds Patience(std::chrono::milliseconds bound);
 
 class FakeScheduler final : public v1::AgentApi::Service {
  public:
@@ -56,7 +54,7 @@ class FakeScheduler final : public v1::AgentApi::Service {
   int hellos();  // how many streams were begun
   // The first report of the newest stream, from now on (its newest one included), for which `check` holds.
   std::optional<v1::NodeReport> WaitReport(const std::function<bool(const v1::NodeReport&)>& check,
-                                           std::chrono::milliseconds limit = std::chrono::seconds(20));
+                                           std::chrono::milliseconds bound = kLongWait);
   int reports();
   v1::NodeReport newest();
 

@@ -235,7 +235,7 @@ TEST_F(GatewayTest, TheAuditTrailHasTheClientsAddressAndNobodyForgesOne) {
   Ask("POST", "/v1/jobs/" + std::to_string(id) + "/cancel", TokenOf("lee"), "",
       {{"glim-forwarded-peer", "x ipv4:6.6.6.6"}, {"X-Forwarded-For", "6.6.6.6"}, {"Forwarded", "for=6.6.6.6"}});
   std::set<std::string> peers;
-  ASSERT_TRUE(server::Eventually([&] {
+  ASSERT_TRUE(Eventually([&] {
     peers.clear();
     int cancels = 0;
     const auto trail = Audit();

@@ -120,8 +120,7 @@ TEST_F(SessionTest, ASessionEndsWithItsTime) {
   const std::string set_cookie = begun.headers.at("set-cookie");
   EXPECT_THAT(set_cookie, ::testing::ContainsRegex("Max-Age=[012];"));
   const TestHeaders cookie = {{"Cookie", set_cookie.substr(0, set_cookie.find(';'))}};
-  EXPECT_TRUE(
-      server::Eventually([&] { return Ask("GET", "/v1/session", "", "", cookie).Reason() == "TOKEN_EXPIRED"; }));
+  EXPECT_TRUE(Eventually([&] { return Ask("GET", "/v1/session", "", "", cookie).Reason() == "TOKEN_EXPIRED"; }));
 }
 
 TEST_F(SessionTest, OfAUserWhoMayNoMoreItIsWorthNothing) {

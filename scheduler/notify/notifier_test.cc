@@ -14,6 +14,7 @@
 
 #include "scheduler/notify/testing/http_receiver.h"
 #include "scheduler/store/memory/memory_store.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/io/testing/temp_folder.h"
 
 namespace glim::notify {
@@ -21,8 +22,6 @@ namespace {
 
 using core::JobId;
 using server::SchedulerLoop;
-
-constexpr auto kNotifierPatience = std::chrono::seconds(30);
 
 // A scheduler without agents: its jobs end when they are cancelled, and fail when what they wait for was.
 struct NotifierTest : ::testing::Test {
@@ -113,16 +112,6 @@ struct NotifierTest : ::testing::Test {
   std::uint64_t Total(TargetKind kind, Outcome outcome) const {
     return notifier->figures().total.at(static_cast<std::size_t>(kind)).at(static_cast<std::size_t>(outcome));
   }
-  template <typename Condition>
-  static bool Eventually(const Condition& condition) {
-    const auto until = std::chrono::steady_clock::now() + kNotifierPatience;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > until) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
-
   TempFolder folder;
   HttpReceiver receiver;
   std::atomic<std::int64_t> now_ms{1'000'000};

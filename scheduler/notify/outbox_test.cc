@@ -7,10 +7,10 @@
 #include <set>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
+
 namespace glim::notify {
 namespace {
-
-constexpr auto kOutboxPatience = std::chrono::seconds(20);
 
 // Stands for all targets: answers as it is told to, and keeps what came.
 class Receivers {
@@ -31,7 +31,7 @@ class Receivers {
   template <typename Condition>
   bool Await(const Condition& condition) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kOutboxPatience, [&] { return condition(); });
+    return changed_.wait_for(lock, LongWait(), [&] { return condition(); });
   }
   // Within a condition, or when nothing is sent any more.
   const std::vector<std::uint64_t>& told(const std::string& target) { return told_[target]; }

@@ -30,7 +30,7 @@ class OidcLoginTest : public IdentityTest {
   }
   grpc::Status Login(const std::string& id_token, v1::LoginOidcResponse* response) {
     grpc::ClientContext context;  // without a token
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + LongWait());
     v1::LoginOidcRequest request;
     request.set_id_token(id_token);
     return client_->LoginOidc(&context, request, response);

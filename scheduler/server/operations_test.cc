@@ -32,7 +32,7 @@ class OperationsTest : public ServerTest {
     grpc::GenericStub stub(channel_);
     grpc::CompletionQueue queue;
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + LongWait());
     auto call = stub.PrepareCall(&context, method, &queue);
     const auto wait = [&] {
       void* tag = nullptr;
@@ -154,7 +154,7 @@ TEST_F(OperationsTest, StreamsAreEndedAtAStop) {
   ASSERT_TRUE(agent.WaitWelcome());
   const auto begin = std::chrono::steady_clock::now();
   server_->Stop();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15)) << "nobody waits for the other side";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, LongWait()) << "it does not wait for the other side";
   const auto end = agent.WaitEnd();
   ASSERT_TRUE(end);
   EXPECT_EQ(end->error_code(), grpc::StatusCode::UNAVAILABLE);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/https/safe_url.h"
 #include "sdk/net/socket.h"
 #include "sdk/pki/testing/authorities.h"
@@ -15,8 +16,6 @@
 
 namespace glim::https {
 namespace {
-
-constexpr Duration kPatience = Seconds(20);
 
 // Answers one connection in a thread of its own: with `answer` when the request is there, or, with an identity, by TLS.
 class OneServer {
@@ -41,7 +40,7 @@ class OneServer {
     if (thread_.joinable()) thread_.join();
   }
   void Serve() {
-    const net::Deadline deadline(kPatience);
+    const net::Deadline deadline(LongWaitDuration());
     if (!net::AwaitReady(listener_.get(), POLLIN, deadline)) return;
     const UniqueFd socket = net::Accept(listener_.get());
     std::optional<pki::TlsPeer> peer;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/net/backoff.h"
 #include "sdk/net/socket.h"
 
@@ -65,7 +66,7 @@ TEST(FramedStream, FlushesTheRestWhenThePeerReads) {
   const std::string whole(4 << 20, 'y');
   ASSERT_TRUE(stream.Send(whole).ok());
   std::string got;
-  const Deadline deadline(Seconds(20));
+  const Deadline deadline(LongWaitDuration());
   while (got.size() < whole.size() && !deadline.Passed()) {
     char some[65536];
     const ssize_t n = ::recv(theirs.get(), some, sizeof some, 0);
@@ -104,7 +105,7 @@ TEST(Sockets, AwaitReadyEndsAtTheDeadlineOrWhenThereIsSomething) {
   auto [ours, theirs] = SocketPair();
   EXPECT_FALSE(AwaitReady(ours.get(), POLLIN, Deadline(Milliseconds(5))));
   ASSERT_EQ(::send(theirs.get(), "x", 1, 0), 1);
-  EXPECT_TRUE(AwaitReady(ours.get(), POLLIN, Deadline(Seconds(20))));
+  EXPECT_TRUE(AwaitReady(ours.get(), POLLIN, Deadline(LongWaitDuration())));
 }
 
 TEST(Backoffs, DoubleUpToTheirLimit) {

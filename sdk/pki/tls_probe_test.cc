@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/net/socket.h"
 #include "sdk/pki/testing/authorities.h"
 #include "sdk/pki/testing/tls_peer.h"
@@ -14,8 +15,6 @@
 
 namespace glim::pki {
 namespace {
-
-constexpr Duration kPatience = Seconds(20);
 
 // Answers one connection in a thread of its own: by TLS, with `greeting`, or not at all.
 class OneServer {
@@ -35,7 +34,7 @@ class OneServer {
 
  private:
   void Serve(Manner manner, const TlsPeer::Identity* identity) {
-    const net::Deadline deadline(kPatience);
+    const net::Deadline deadline(LongWaitDuration());
     if (!net::AwaitReady(listener_.get(), POLLIN, deadline)) return;
     const UniqueFd socket = net::Accept(listener_.get());
     if (manner == Manner::kEnds) return;
@@ -66,7 +65,7 @@ TEST(TlsProbe, TellsWhatTheServerShows) {
   const PrivateKey key = PrivateKey::Make();
   const TlsPeer::Identity identity{key, {TestScheduler(authority, key), authority.certificate}};
   OneServer server(OneServer::Manner::kTls, &identity);
-  const Result<std::vector<Certificate>> chain = ProbeTls(server.address(), kPatience);
+  const Result<std::vector<Certificate>> chain = ProbeTls(server.address(), LongWaitDuration());
   ASSERT_TRUE(chain.ok()) << chain.status().message();
   EXPECT_EQ(*chain, identity.chain);
   EXPECT_TRUE(FindAuthority(*chain, authority.certificate.fingerprint()).ok());
@@ -75,7 +74,7 @@ TEST(TlsProbe, TellsWhatTheServerShows) {
 TEST(TlsProbe, WhoDoesNotSpeakTlsIsNoScheduler) {
   for (const OneServer::Manner manner : {OneServer::Manner::kWords, OneServer::Manner::kEnds}) {
     OneServer server(manner, nullptr);
-    const Result<std::vector<Certificate>> chain = ProbeTls(server.address(), kPatience);
+    const Result<std::vector<Certificate>> chain = ProbeTls(server.address(), LongWaitDuration());
     EXPECT_EQ(chain.status().code(), StatusCode::kUnavailable);
     EXPECT_NE(chain.status().message().find(server.address()), std::string::npos) << chain.status().message();
     EXPECT_NE(chain.status().fix(), "");
@@ -92,10 +91,10 @@ TEST(TlsProbe, WhereNobodyListens) {
   {
     OneServer server(OneServer::Manner::kEnds, nullptr);
     address = server.address();
-    EXPECT_FALSE(ProbeTls(address, kPatience).ok());
+    EXPECT_FALSE(ProbeTls(address, LongWaitDuration()).ok());
   }
-  EXPECT_EQ(ProbeTls(address, kPatience).status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(ProbeTls("nonsense", kPatience).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(ProbeTls(address, LongWaitDuration()).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(ProbeTls("nonsense", LongWaitDuration()).status().code(), StatusCode::kInvalidArgument);
 }
 
 }  // namespace

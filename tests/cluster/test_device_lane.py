@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from cluster.processes import SLOWER
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "device"))
 
@@ -75,7 +77,7 @@ def test_what_did_not_run_has_not_passed(tmp_path, cases, code, counts):
 def test_a_machine_without_a_gpu_says_so(tmp_path):
     environment = {"OUT": str(tmp_path), "GLIM_PYTHON": sys.executable, "PATH": no_gpu_path(tmp_path)}
     done = subprocess.run(
-        [os.path.join(ROOT, "tests/device/run")], text=True, capture_output=True, timeout=60, env=environment
+        [os.path.join(ROOT, "tests/device/run")], text=True, capture_output=True, timeout=60 * SLOWER, env=environment
     )
     assert done.returncode == 1
     assert "--stand-in" in done.stdout and "nvidia-smi" in done.stdout

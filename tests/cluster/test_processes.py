@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cluster.leftovers import kill_tasks_under
-from cluster.processes import Child, NotInTime, kill_process, processes_of, start_time, tail, wait_until
+from cluster.processes import SLOWER, Child, NotInTime, kill_process, processes_of, start_time, tail, wait_until
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ def sleeper(tmp_path):
 
 
 def test_finds_the_processes_of_a_job_until_they_are_gone(sleeper, tmp_path):
-    wait_until(lambda: processes_of(str(tmp_path), 987654) == [sleeper.pid], 5, "it is found")
+    wait_until(lambda: processes_of(str(tmp_path), 987654) == [sleeper.pid], 60, "it is found")
     assert processes_of(str(tmp_path), 987654, 1) == [sleeper.pid]
     assert processes_of(str(tmp_path), 98765) == processes_of(str(tmp_path), 987654, 2) == []
     assert processes_of(str(tmp_path / "other"), 987654) == [], "another cluster's"
     os.kill(sleeper.pid, signal.SIGKILL)
-    wait_until(lambda: start_time(sleeper.pid) is None, 5, "gone")
+    wait_until(lambda: start_time(sleeper.pid) is None, 60, "gone")
     assert processes_of(str(tmp_path), 987654) == [], "a zombie does not count"
 
 
@@ -33,11 +33,11 @@ def test_kills_exactly_the_process_that_was_meant(sleeper):
     kill_process(sleeper.pid, sleeper.start_time + 1)
     assert sleeper.alive()
     kill_process(sleeper.pid, sleeper.start_time)
-    assert sleeper.process.wait(5) == -signal.SIGKILL
+    assert sleeper.process.wait(60 * SLOWER) == -signal.SIGKILL
 
 
 def test_kills_what_belongs_to_a_folder_and_nothing_else(sleeper, tmp_path):
-    wait_until(lambda: processes_of(str(tmp_path), 987654), 5, "it runs")
+    wait_until(lambda: processes_of(str(tmp_path), 987654), 60, "it runs")
     assert kill_tasks_under(str(tmp_path / "n")) == []
     assert kill_tasks_under(str(tmp_path)) == [sleeper.pid]
 
@@ -45,20 +45,20 @@ def test_kills_what_belongs_to_a_folder_and_nothing_else(sleeper, tmp_path):
 def test_a_deaf_child_is_killed_in_the_end(tmp_path):
     code = "import signal, time; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
     child = Child("deaf", [sys.executable, "-c", code], str(tmp_path / "log"))
-    wait_until(lambda: "deaf" in tail(child.log), 10, "it began")
+    wait_until(lambda: "deaf" in tail(child.log), 60, "it began")
     assert child.stop(term_seconds=0.2) is False
     assert not child.alive()
 
 
 def test_a_child_that_ended_is_told_with_its_log(tmp_path):
     child = Child("brief", ["sh", "-c", "echo words; exit 3"], str(tmp_path / "log"))
-    child.process.wait(5)
+    child.process.wait(60 * SLOWER)
     with pytest.raises(RuntimeError, match="exit code 3:\nwords"):
         child.check()
 
 
 def test_a_wait_says_what_did_not_come():
-    with pytest.raises(NotInTime, match="not within 0.1 s: rain"):
+    with pytest.raises(NotInTime, match=f"not within {0.1 * SLOWER:g} s: rain"):
         wait_until(lambda: False, 0.1, lambda: "rain")
     assert wait_until(lambda: "here", 0, "it") == "here"
 

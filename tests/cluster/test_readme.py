@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from cluster.processes import SLOWER
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 FIRST = os.path.join(ROOT, "deploy", "examples", "first")
 READMES = ("README.md", "README.zh.md")
@@ -54,7 +56,7 @@ def test_its_ten_lines_run_as_they_stand(readme):
     env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
     env["PYTHONPATH"] = os.pathsep.join([os.path.join(ROOT, "sdk", "python"), COMPILED])
     script = BEFORE + loop + AFTER
-    ran = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=120 * SLOWER)
     assert (ran.returncode, ran.stdout) == (0, "30 steps, loss 0.5\n"), ran.stderr
 
 

@@ -14,10 +14,16 @@ sys.dont_write_bytecode = True
 
 from cluster.folders import make_folder, remove_folder  # noqa: E402
 from cluster.local_cluster import LocalCluster  # noqa: E402
+from cluster.processes import SLOWER  # noqa: E402
 from cluster.spec import Examples  # noqa: E402
 from cluster.story import Stage  # noqa: E402
 
 BIN = os.environ.get("GLIM_TEST_BIN", os.path.join(ROOT, "build", "release", "bin"))
+
+
+def lasting(seconds):
+    """So long on a quiet machine, longer on a slow one: as a policy, a spec or the command line takes it."""
+    return f"{round(seconds * SLOWER * 1000)}ms"
 
 
 def pytest_sessionstart(session):

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 
+from cluster.processes import SLOWER
+
 
 class OwnPostgres:
     """`store` is its address for the scheduler. By a Unix socket alone; everything below `folder`."""
@@ -37,4 +39,6 @@ class OwnPostgres:
     def _run(self, program, *words):
         argv = [*self.as_user, os.path.join(self.programs, program), "-D", os.path.join(self.folder, "data"), *words]
         with open(os.path.join(self.folder, "commands"), "ab") as log:
-            subprocess.run(argv, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=120, check=True)
+            subprocess.run(
+                argv, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=120 * SLOWER, check=True
+            )

@@ -3,6 +3,8 @@
 import socket
 import struct
 
+from cluster.processes import SLOWER
+
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, SETTINGS = 0, 1, 4
 END_STREAM, END_HEADERS = 1, 4
@@ -51,7 +53,7 @@ def frames_of(data):
 def exchange(host, port, sent, seconds=10):
     """Sends, and returns the frames that come until the server ends stream 1 or the connection."""
     data = b""
-    with socket.create_connection((host, port), timeout=seconds) as connection:
+    with socket.create_connection((host, port), timeout=seconds * SLOWER) as connection:
         connection.sendall(sent)
         try:
             while not any(s == 1 and f & END_STREAM for _, f, s, _ in frames_of(data)):
@@ -66,5 +68,5 @@ def exchange(host, port, sent, seconds=10):
 
 def drop(host, port, sent):
     """Sends and hangs up in the middle."""
-    with socket.create_connection((host, port), timeout=10) as connection:
+    with socket.create_connection((host, port), timeout=10 * SLOWER) as connection:
         connection.sendall(sent)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from cluster.network import Network, run
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 
 SLOW_DISK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "slow_disk.py")
 BAD_NODE = 3  # glim-validate's exit code
@@ -42,7 +42,7 @@ class Validate:
     @staticmethod
     def end(process, timeout=300):
         try:
-            out, errors = process.communicate(timeout=timeout)
+            out, errors = process.communicate(timeout=timeout * SLOWER)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
@@ -96,7 +96,7 @@ def slow_disk(folder, seconds=0.01):
     finally:
         subprocess.run(["umount", "-l", place], check=False)
         try:
-            server.wait(5)
+            server.wait(5 * SLOWER)
         except subprocess.TimeoutExpired:  # a namespace of mounts that was made meanwhile has it still
             server.kill()
             server.wait()

@@ -4,7 +4,7 @@ stopped."""
 import os
 import subprocess
 
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from cluster.story import ranges_by_attempt, steps_done
 from cluster.verdict import Findings, check_gang_preemption
 
@@ -68,5 +68,5 @@ def test_off_the_cluster_it_needs_no_glim(stage):
     out = stage.path("off")
     env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
     argv = [stage.examples.path("bash", "count.sh"), "--steps", "20", "--step-ms", "0", "--out", out]
-    subprocess.run(argv, env=env, check=True, timeout=30, stdout=subprocess.DEVNULL)
+    subprocess.run(argv, env=env, check=True, timeout=30 * SLOWER, stdout=subprocess.DEVNULL)
     assert result(out) == sum(step * step for step in range(20))

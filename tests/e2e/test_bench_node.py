@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from cluster.processes import SLOWER
 from conftest import BIN, ROOT
 
 BENCH = os.path.join(ROOT, "tests", "bench", "bench_node.py")
@@ -26,7 +27,7 @@ SECONDS = 300
 @pytest.mark.skipif(os.geteuid() != 0, reason="a rank that hangs in a file system is root's to make")
 def test_a_part_of_the_nodes_benchmark_tells_its_figures(part, metrics):
     argv = [sys.executable, BENCH, "--quick", "--parts", part, "--bin", BIN]
-    told = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
+    told = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS * SLOWER)
     assert told.returncode == 0, told.stderr
     lines = [json.loads(line) for line in told.stdout.splitlines()]
     assert metrics <= {line["metric"] for line in lines}, lines

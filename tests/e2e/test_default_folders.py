@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from cluster.local_cluster import LocalCluster, default_runtime
+from cluster.processes import SLOWER
 from cluster.spec import replace_fields
 from conftest import BIN, ROOT
 
@@ -90,7 +91,7 @@ def cluster(fresh_folder):
 def submit_in(cluster, folder, spec):
     """`glim submit` as a user does it, in the spec's folder on shared storage."""
     argv = with_srv(cluster.srv, ["env", "-C", folder, cluster.glim.program, "-o", "json", "submit", spec])
-    return subprocess.run(argv, env=cluster.glim.env_of(), capture_output=True, text=True, timeout=60)
+    return subprocess.run(argv, env=cluster.glim.env_of(), capture_output=True, text=True, timeout=60 * SLOWER)
 
 
 def test_the_full_example_of_the_documents_runs(cluster):

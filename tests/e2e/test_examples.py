@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from cluster.spec import replace_fields
 from cluster.story import PYTHON
 
@@ -26,7 +26,9 @@ def alone(stage, example, script, **variables):
     folder = stage.path(f"{example}-alone")
     shutil.copytree(stage.examples.path(example), folder)
     env = {**os.environ, "PYTHONPATH": stage.examples.python_path, "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    done = subprocess.run([PYTHON, script], cwd=folder, env=env, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [PYTHON, script], cwd=folder, env=env, check=True, capture_output=True, text=True, timeout=60 * SLOWER
+    )
     return done.stdout.splitlines()[-1]
 
 

@@ -12,7 +12,7 @@ import pytest
 import raw_http2 as h2
 
 from cluster.local_cluster import CONFIG
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from conftest import own_stage
 
 MIB = 1 << 20
@@ -77,7 +77,7 @@ def deaf_client(server, job, calls, user):
     """Asks for a job again and again and lets no answer through: its windows are closed."""
     host, port = server.rsplit(":", 1)
     payload = h2.message(b"\x08" + bytes([job]))
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=20 * SLOWER) as connection:
         sent = h2.PREFACE + settings(window=0)
         for i in range(calls):
             stream = 2 * i + 1
@@ -88,7 +88,7 @@ def deaf_client(server, job, calls, user):
         drain.start()
         yield
         connection.shutdown(socket.SHUT_RDWR)
-        drain.join(20)
+        drain.join(20 * SLOWER)
 
 
 def swallow(connection):
@@ -129,7 +129,9 @@ def strangers(server, connections, calls):
     tls.set_alpn_protocols(["h2"])
     with contextlib.ExitStack() as stack:
         for _ in range(connections):
-            connection = tls.wrap_socket(stack.enter_context(socket.create_connection((host, int(port)), timeout=20)))
+            connection = tls.wrap_socket(
+                stack.enter_context(socket.create_connection((host, int(port)), timeout=20 * SLOWER))
+            )
             sent = h2.PREFACE + settings(window=0)
             for i in range(calls):
                 sent += h2.call_headers("/glim.v1.ClientApi/GetLogin", 2 * i + 1)

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from cluster import pages
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from conftest import BIN, own_stage
 
 PAGE = "gpus.md"
@@ -89,5 +89,5 @@ def test_a_gpu_with_mig_is_refused_by_its_name(driver):
     driver.say([gpu(0), gpu(1, mig=True)])
     argv = [os.path.join(BIN, "glim-agent"), "--state-dir", os.path.join(driver.folder, "state"), "--node-name", "n1"]
     argv += ["--runtime", "process", "--any-user", "--insecure-without-identity", "--scheduler", "127.0.0.1:1"]
-    done = subprocess.run([*argv, "--nvml", driver.library], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*argv, "--nvml", driver.library], capture_output=True, text=True, timeout=120 * SLOWER)
     assert done.returncode == 1 and "GPU-1" in done.stderr and "MIG" in done.stderr, done.stderr

@@ -6,7 +6,7 @@ import os
 import signal
 
 from cluster.local_cluster import LocalCluster
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from cluster.spec import Examples
 from conftest import BIN, ROOT
 
@@ -120,7 +120,7 @@ def follow_through_a_restart(cluster, examples):
             seqs = [json.loads(line)["seq"] for line in file]
         assert seqs == sorted(set(seqs)), "in order, nothing twice"
         follower.send_signal(signal.SIGINT)
-        assert follower.wait(20) == 130
+        assert follower.wait(20 * SLOWER) == 130
     finally:
         if follower.poll() is None:
             follower.kill()

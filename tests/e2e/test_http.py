@@ -9,6 +9,8 @@ import subprocess
 
 import pytest
 
+from cluster.processes import SLOWER
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "http.md")
 
@@ -21,7 +23,9 @@ class Http:
         self.context = ssl.create_default_context(cafile=glim.tokens.authority)
 
     def connect(self):
-        return http.client.HTTPSConnection(self.cluster.host, self.cluster.http_port, context=self.context, timeout=60)
+        return http.client.HTTPSConnection(
+            self.cluster.host, self.cluster.http_port, context=self.context, timeout=60 * SLOWER
+        )
 
     def ask(self, verb, path, user="kim", body=None, kind="application/json", headers=None):
         sent = dict(headers or {})
@@ -125,7 +129,7 @@ def test_what_the_page_shows_runs(stage, cluster, glim):
         env=env,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=120 * SLOWER,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert all(json.loads(line)["version"] == 2 for line in ran.stdout.splitlines())

@@ -1,6 +1,6 @@
 """glim logs: each rank's output, attempt by attempt, also while it is being written."""
 
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 
 
 def read(path):
@@ -10,7 +10,7 @@ def read(path):
 
 def finish(process, seconds=30):
     try:
-        return process.wait(seconds)
+        return process.wait(seconds * SLOWER)
     finally:
         if process.poll() is None:
             process.kill()

@@ -5,7 +5,7 @@ import shutil
 
 from cluster.local_cluster import CONFIG
 from cluster.processes import wait_until
-from conftest import own_stage
+from conftest import lasting, own_stage
 
 NODES = {"n1": ("A", "a1"), "n2": ("A", "a1")}
 FAILS = """\
@@ -26,7 +26,9 @@ def kept(stage, text):
 
 
 def test_a_failed_jobs_traceback_is_there_when_its_nodes_are_gone(fresh_folder):
-    with own_stage(fresh_folder, nodes=NODES, config=CONFIG + "  node_lost_after: 2s\n", log_level="debug") as stage:
+    with own_stage(
+        fresh_folder, nodes=NODES, config=CONFIG + f"  node_lost_after: {lasting(2)}\n", log_level="debug"
+    ) as stage:
         cluster, glim = stage.cluster, stage.glim
         with open(stage.path("fails.py"), "w") as file:
             file.write(FAILS)
@@ -86,7 +88,7 @@ def remove_whole(folder):
 def test_whole_logs_lie_in_the_shared_folder_when_their_nodes_are_gone(fresh_folder):
     root = os.path.join(fresh_folder, "all-logs")
     os.mkdir(root, 0o750)
-    config = CONFIG + f"  node_lost_after: 2s\n  logs_root: {root}\n"
+    config = CONFIG + f"  node_lost_after: {lasting(2)}\n  logs_root: {root}\n"
     with own_stage(fresh_folder, nodes=NODES, config=config) as stage:
         cluster, glim = stage.cluster, stage.glim
         job = glim.submit(stage.examples.make("talks", TALKS, nodes=2))

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from cluster.local_cluster import CONFIG
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from conftest import own_stage
 from oidc_issuer import Issuer
 
@@ -36,7 +36,7 @@ def log_in(own, issuer, folder, name, **claims):
     code = re.fullmatch(rf"open {re.escape(issuer.url)}/go in a browser, and type the code (\w+)\n", said)
     assert code, said
     issuer.approve(code[1], name, **claims)
-    rest = process.communicate(timeout=60)[1]
+    rest = process.communicate(timeout=60 * SLOWER)[1]
     return process.returncode, rest, env
 
 
@@ -48,7 +48,7 @@ def test_a_registered_user_gets_a_token_and_nobody_else(own, issuer, fresh_folde
     assert code == 0 and "as kim" in said, said
 
     def call(*words):
-        return subprocess.run([own.glim.program, *words], env=env, capture_output=True, text=True, timeout=60)
+        return subprocess.run([own.glim.program, *words], env=env, capture_output=True, text=True, timeout=60 * SLOWER)
 
     assert call("queue").returncode == 0
     assert call("admin", "audit").returncode == 0, "the issuer's word is as good as a token that was handed out"

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from cluster import pages
+from cluster.processes import SLOWER
 from conftest import BIN, own_stage
 
 THIS = "tests/e2e/test_operators_blocks.py"
@@ -140,7 +141,7 @@ def simulate(tmp_path):
     def run(lines):
         env = {**os.environ, "PATH": BIN + os.pathsep + os.environ["PATH"]}
         argv = ["bash", "-euo", "pipefail", "-c", lines]
-        done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120 * SLOWER)
         assert done.returncode == 0, f"{lines}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
         return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 from cluster.network import remove_control_groups
+from cluster.processes import SLOWER
 from conftest import ROOT
 
 HOSTS = ("head", "n1", "n2")
@@ -46,7 +47,7 @@ def test_the_lines_of_the_document_do_what_they_say(tmp_path):
             start_new_session=True,
         )
         try:
-            code = shell.wait(180)
+            code = shell.wait(180 * SLOWER)
         finally:
             os.killpg(shell.pid, signal.SIGTERM)
             clear_up()

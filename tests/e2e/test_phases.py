@@ -14,11 +14,11 @@ from cluster.local_cluster import CONFIG, LocalCluster, default_runtime
 from cluster.processes import processes_of, start_time, wait_until
 from cluster.spec import Examples
 from cluster.story import Stage
-from conftest import BIN, ROOT
+from conftest import BIN, ROOT, lasting
 
 RUNTIMES = ("runc", "process") if default_runtime() == "runc" else ("process",)
 DEAF = "trap '' TERM; echo up; while :; do sleep 0.2; done"  # until it is killed
-SLOW_STOPS = CONFIG.replace("kill_after_term: 1s", "kill_after_term: 5s")
+SLOW_STOPS = CONFIG.replace("kill_after_term: 1s", f"kill_after_term: {lasting(5)}")
 
 
 def table():

@@ -11,8 +11,9 @@ import pytest
 from cluster.local_cluster import CONFIG
 from cluster.processes import environment_of, processes_of, wait_until
 from cluster.spec import sdk_folder
-from cluster.story import Training, ranges_by_attempt, steps_done
-from conftest import ROOT, own_stage
+from cluster.story import Training, ranges_by_attempt
+from between_saves import stop_between_saves
+from conftest import ROOT, lasting, own_stage
 
 sys.path.append(os.path.join(sdk_folder(ROOT), "python"))
 from glim.checkpoint import CheckpointError  # noqa: E402
@@ -25,7 +26,9 @@ TRAINING = Training(epochs=2, step_ms=60)
 
 @pytest.fixture
 def stage(fresh_folder):
-    with own_stage(fresh_folder, nodes=NODES, config=CONFIG + "  node_lost_after: 3s\n", replica_memory="64MiB") as own:
+    with own_stage(
+        fresh_folder, nodes=NODES, config=CONFIG + f"  node_lost_after: {lasting(3)}\n", replica_memory="64MiB"
+    ) as own:
         yield own
 
 
@@ -77,16 +80,14 @@ def test_a_job_goes_on_from_a_neighbours_memory(stage):
     peer, token = told["GLIM_REPLICA_PEER"], token_of(told, pid)
     key, place = peer.split("@")
     assert len(key) == 64 and "GLIM_REPLICA_SOURCES" not in told
-    cluster.wait_job(job_id, lambda job: job["attempts"][0]["durable_step"] >= 2 * SAVE_EVERY, 60, "it saved")
-    wait_until(
-        lambda: steps_done(stage.path("digits")) % SAVE_EVERY == SAVE_EVERY // 2,
-        30,
-        "it is between two saves",
-        every=0.005,
-    )
+
+    def kept(step):
+        durable = glim.job(job_id)["attempts"][0]["durable_step"]
+        return SAVE_EVERY < step == durable and (1, step) in held(peer, token)
+
+    stop_between_saves(cluster, job_id, stage.path("digits"), SAVE_EVERY, kept)
     first = glim.job(job_id)["attempts"][0]
     node = first["tasks"][0]["node"]
-    wait_until(lambda: (1, first["durable_step"]) in held(peer, token), 30, "the neighbour has the copy")
     cluster.kill(node)
     assert cluster.kill_tasks_of(node)
     shards = glob.glob(stage.path("ckpt", str(job_id), "attempt-1", "*", "*.safetensors"))

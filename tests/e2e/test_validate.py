@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from cluster.local_cluster import CONFIG
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 from cluster.spec import sdk_folder
 from conftest import BIN, ROOT, own_stage
 from slowed import BAD_NODE, Validate, cpus, on_all, slow_disk, slow_link
@@ -142,7 +142,7 @@ def operator(glim):
 
 
 def validated(operator, node, *words):
-    return operator.run("-o", "json", "admin", "node", "validate", node, "--wait", "-y", *words, timeout=300)
+    return operator.run("-o", "json", "admin", "node", "validate", node, "--wait", "-y", *words, timeout=300 * SLOWER)
 
 
 def test_an_operator_validates_a_node(cluster, operator):

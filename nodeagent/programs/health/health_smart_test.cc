@@ -63,7 +63,7 @@ class HealthSmart : public testing::Test {
     return calls;
   }
   bool IsSaid(const std::string& words) const {
-    return Becomes([&] { return !child_.Words().empty() && child_.Words().back().ends_with(words); });
+    return Eventually([&] { return !child_.Words().empty() && child_.Words().back().ends_with(words); });
   }
 
   HealthChild child_;
@@ -113,9 +113,9 @@ TEST_F(HealthSmart, ADiskThatHangsHoldsUpNothing) {
   PutDisk("sdb", Echo(kFails));
   child_.MakePipe();
   Start();
-  ASSERT_TRUE(Becomes([&] { return !Calls().empty(); }));
+  ASSERT_TRUE(Eventually([&] { return !Calls().empty(); }));
   child_.Say("NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus.");
-  EXPECT_TRUE(child_.Event("xid", "0000:3b:00.0", std::chrono::seconds(2)));
+  EXPECT_TRUE(child_.Event("xid", "0000:3b:00.0"));
   EXPECT_TRUE(child_.IsComplete());
   EXPECT_TRUE(child_.Condition("disk_failing", "sdb"));
   EXPECT_THAT(child_.Words(), ElementsAre(AllOf(HasSubstr("sda"), HasSubstr("has not answered within 2000 ms"))));
@@ -129,7 +129,7 @@ TEST_F(HealthSmart, WhoMakesNoSenseIsToldOnce) {
   PutDisk("sdb", "yes 'so much to say'");
   PutDisk("vda", Echo(R"({"smartctl": {"messages": [{"string": "/dev/vda: Unable to detect device type"}]}})"));
   Start();
-  ASSERT_TRUE(Becomes([&] { return Calls().size() >= 9; })) << "three times each";
+  ASSERT_TRUE(Eventually([&] { return Calls().size() >= 9; })) << "three times each";
   EXPECT_THAT(child_.Words(),
               UnorderedElementsAre(HasSubstr("sda says of itself is not known: what it says is no JSON"),
                                    HasSubstr("sdb says of itself is not known: smartctl says too much"),
@@ -167,7 +167,7 @@ TEST_F(HealthSmart, WhoAsksHasTwoRights) {
   };
   EXPECT_TRUE(is_there());
   child_.End(SIGKILL);
-  EXPECT_TRUE(Becomes([&] { return !is_there(); }));
+  EXPECT_TRUE(Eventually([&] { return !is_there(); }));
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(HealthSources, AProcessorThatIsTooHot) {
   child.Start({"--hurry", "100"});
   ASSERT_TRUE(child.IsComplete());
   int count = 0;
-  EXPECT_TRUE(Becomes([&] {
+  EXPECT_TRUE(Eventually([&] {
     child.Put(cpu + "thermal_throttle/package_throttle_count", std::to_string(count += 1000) + "\n");
     return child.Find(HealthLine::Kind::kCondition, "cpu_throttled", "package0").has_value();
   }));
@@ -193,7 +193,7 @@ TEST_F(HealthGpus, OneThatIsLost) {
 
 TEST_F(HealthGpus, WhichOnesCompute) {
   const auto says = [this](const std::vector<GpuUse>& gpus) {
-    return Becomes([&] {
+    return Eventually([&] {
       const std::vector<HealthLine> lines = child_.Lines();
       const auto newest = std::find_if(lines.rbegin(), lines.rend(),
                                        [](const HealthLine& line) { return line.kind == HealthLine::Kind::kGpus; });

@@ -17,6 +17,7 @@
 #include "nodeagent/saves/save_copy.h"
 #include "nodeagent/saves/save_server.h"
 #include "sdk/base/rng.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/testing/temp_folder.h"
 #include "sdk/tokens/fetch_token.h"
@@ -155,7 +156,7 @@ class SaveCopyTest : public testing::Test {
     CopyPlace place;
     place.state_dir = here_.state();
     place.node = here_.name();
-    place.stall = std::chrono::seconds(10);
+    place.stall = LongWait();
     return place;
   }
   Status Copy(const CopyOrder& order) { return CopySave(Place(), order, progress_); }

@@ -8,13 +8,13 @@
 #include <cctype>
 #include <chrono>
 
+#include "sdk/base/testing/waits.h"
+
 namespace glim::gateway {
 namespace {
 
 namespace http = boost::beast::http;
 using boost::asio::ip::tcp;
-
-constexpr std::chrono::seconds kBound{60};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ bool HttpClient::Run(Work work) {
   bool done = false;
   work([&done] { done = true; });
   io_.restart();
-  const auto end = std::chrono::steady_clock::now() + kBound;
+  const auto end = std::chrono::steady_clock::now() + LongWait();
   while (!done && io_.run_one_until(end) > 0) {
   }
   return done;

@@ -209,7 +209,7 @@ TEST_F(FewStreamsTest, AUserHasSoManyAndEndedOnesCountNoMore) {
   }
   EXPECT_EQ(Ask("GET", "/v1/stream?topics=queue", TokenOf("kim")).status, 429);
   two.reset();
-  EXPECT_TRUE(server::Eventually(
+  EXPECT_TRUE(Eventually(
       [&] { return Open("kim", "queue")->Until([](const StreamPage& page) { return page.resets() == 1; }); }));
 }
 

@@ -124,7 +124,7 @@ class StreamPaceTest : public testing::Test {
   void SubmitAndPass(const std::string& name) {
     const std::size_t jobs = loop_->snapshot()->tables.jobs.size() + 1;
     Submit(name);
-    ASSERT_TRUE(server::Eventually([&] { return loop_->snapshot()->tables.jobs.size() == jobs; }));
+    ASSERT_TRUE(Eventually([&] { return loop_->snapshot()->tables.jobs.size() == jobs; }));
     Pass(Seconds(1));
   }
   void Pass(Duration time) { now_ms_ += time.ms; }
@@ -147,10 +147,10 @@ std::size_t Beats(const HeldSink& sink) {
 
 TEST_F(StreamPaceTest, AQuietStreamIsHeardEveryFifteenSeconds) {
   const auto sink = Open();
-  ASSERT_TRUE(server::Eventually([&] { return sink->page().resets() == 2 && Beats(*sink) == 1; }));
+  ASSERT_TRUE(Eventually([&] { return sink->page().resets() == 2 && Beats(*sink) == 1; }));
   for (std::size_t round = 2; round < 5; ++round) {
     Pass(Seconds(15));
-    ASSERT_TRUE(server::Eventually([&] { return Beats(*sink) == round; })) << round;
+    ASSERT_TRUE(Eventually([&] { return Beats(*sink) == round; })) << round;
   }
   EXPECT_EQ(sink->page().resets(), 2U) << "nothing else comes";
   EXPECT_NE(sink->page().last_id(), "") << "with the place where a new connection goes on";
@@ -158,25 +158,25 @@ TEST_F(StreamPaceTest, AQuietStreamIsHeardEveryFifteenSeconds) {
 
 TEST_F(StreamPaceTest, TellsWhenTheStoreIsAwayAndWhenItIsBack) {
   const auto sink = Open();
-  ASSERT_TRUE(server::Eventually([&] { return sink->page().resets() == 2; }));
+  ASSERT_TRUE(Eventually([&] { return sink->page().resets() == 2; }));
   EXPECT_FALSE(sink->page().documents().contains("stale")) << "the store is there";
   {
     const std::lock_guard lock(orders_->mutex);
     orders_->fail = Status(StatusCode::kUnavailable, "gave up after 6 tries").WithReason("STORE_UNREACHABLE");
   }
   Submit("first");
-  ASSERT_TRUE(server::Eventually([&] { return sink->page().documents().contains("stale"); }));
+  ASSERT_TRUE(Eventually([&] { return sink->page().documents().contains("stale"); }));
   const proto::Json away = sink->page().documents().at("stale");
   EXPECT_EQ(away["stale_since_ms"], 1'000'000) << away;
   EXPECT_NE(away["message"].dump().find("gave up after 6 tries"), std::string::npos) << away;
   const auto late = Open();
-  ASSERT_TRUE(server::Eventually([&] { return late->page().documents().contains("stale"); })) << "who comes later";
+  ASSERT_TRUE(Eventually([&] { return late->page().documents().contains("stale"); })) << "who comes later";
 
   {
     const std::lock_guard lock(orders_->mutex);
     orders_->fail = Status::Ok();
   }
-  ASSERT_TRUE(server::Eventually([&] {
+  ASSERT_TRUE(Eventually([&] {
     Pass(Seconds(1));
     return sink->page().documents().at("stale")["stale_since_ms"] == 0 &&
            late->page().documents().at("stale")["stale_since_ms"] == 0;
@@ -186,17 +186,17 @@ TEST_F(StreamPaceTest, TellsWhenTheStoreIsAwayAndWhenItIsBack) {
 TEST_F(StreamPaceTest, WhoDoesNotReadIsLetGoAndTheOthersGoOn) {
   const auto reads = Open();
   const auto stuck = Open();
-  ASSERT_TRUE(server::Eventually([&] { return reads->page().resets() == 2 && stuck->page().resets() == 2; }));
+  ASSERT_TRUE(Eventually([&] { return reads->page().resets() == 2 && stuck->page().resets() == 2; }));
   stuck->Reads(false);
   SubmitAndPass("first");
-  ASSERT_TRUE(server::Eventually([&] { return reads->page().queue().size() == 1 && stuck->Waiting() > 0; }));
+  ASSERT_TRUE(Eventually([&] { return reads->page().queue().size() == 1 && stuck->Waiting() > 0; }));
   SubmitAndPass("second");
-  ASSERT_TRUE(server::Eventually([&] { return reads->page().queue().size() == 2; }));
+  ASSERT_TRUE(Eventually([&] { return reads->page().queue().size() == 2; }));
   Pass(Seconds(17));
   SubmitAndPass("third");
-  ASSERT_TRUE(server::Eventually([&] { return reads->page().queue().size() == 3; }));
+  ASSERT_TRUE(Eventually([&] { return reads->page().queue().size() == 3; }));
   EXPECT_FALSE(stuck->closed()) << "twenty seconds have not passed since it began to wait";
-  ASSERT_TRUE(server::Eventually([&] {
+  ASSERT_TRUE(Eventually([&] {
     Pass(Seconds(1));
     return stuck->closed();
   }));
@@ -205,18 +205,18 @@ TEST_F(StreamPaceTest, WhoDoesNotReadIsLetGoAndTheOthersGoOn) {
 
 TEST_F(StreamPaceTest, WhoReadsAgainInTimeGetsTheNewestState) {
   const auto slow = Open();
-  ASSERT_TRUE(server::Eventually([&] { return slow->page().resets() == 2; }));
+  ASSERT_TRUE(Eventually([&] { return slow->page().resets() == 2; }));
   slow->Reads(false);
   for (const char* name : {"first", "second", "third"}) SubmitAndPass(name);
-  ASSERT_TRUE(server::Eventually([&] { return slow->Waiting() > 0; }));
+  ASSERT_TRUE(Eventually([&] { return slow->Waiting() > 0; }));
   slow->Reads(true);
-  ASSERT_TRUE(server::Eventually([&] {
+  ASSERT_TRUE(Eventually([&] {
     Pass(Duration{250});
     return slow->page().queue().size() == 3;
   }));
   Pass(Seconds(30));
   Submit("fourth");
-  ASSERT_TRUE(server::Eventually([&] {
+  ASSERT_TRUE(Eventually([&] {
     Pass(Duration{250});
     return slow->page().queue().size() == 4;
   }));

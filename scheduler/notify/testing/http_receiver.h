@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/net/socket.h"
 
 namespace glim::notify {
@@ -48,7 +49,7 @@ class HttpReceiver {
   }
   bool Await(std::size_t requests) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return requests_.size() >= requests; });
+    return changed_.wait_for(lock, LongWait(), [&] { return requests_.size() >= requests; });
   }
   std::vector<Request> requests() {
     std::lock_guard lock(mutex_);

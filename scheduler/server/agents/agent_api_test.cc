@@ -103,7 +103,7 @@ TEST_F(AgentApiTest, ATornMessageIsRefusedAsSuch) {
   grpc::GenericStub stub(channel_);
   grpc::CompletionQueue queue;
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + LongWait());
   auto call = stub.PrepareCall(&context, "/glim.v1.AgentApi/Sync", &queue);
   const auto wait = [&] {
     void* tag = nullptr;

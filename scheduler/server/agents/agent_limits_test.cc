@@ -101,7 +101,7 @@ TEST_F(AgentLimitsTest, WhoSaysNothingIsSentAway) {
   const auto stub = v1::AgentApi::NewStub(channel_);
   grpc::ClientContext sync_context, logs_context;
   for (grpc::ClientContext* context : {&sync_context, &logs_context}) {
-    context->set_deadline(std::chrono::system_clock::now() + kPatience);
+    context->set_deadline(std::chrono::system_clock::now() + LongWait());
   }
   const auto sync = stub->Sync(&sync_context);
   const auto logs = stub->ServeLogs(&logs_context);

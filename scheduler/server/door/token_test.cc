@@ -19,7 +19,7 @@ class TokenTest : public TokenServerTest {
   grpc::Status WhoAmI(const Metadata& metadata, v1::WhoAmIResponse* response = nullptr) {
     grpc::ClientContext context;
     for (const auto& [key, value] : metadata) context.AddMetadata(key, value);
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + LongWait());
     v1::WhoAmIResponse unread;
     return client_->WhoAmI(&context, {}, response != nullptr ? response : &unread);
   }

@@ -30,7 +30,7 @@ class PortsTest : public IdentityTest {
   grpc::Status AskAgents(const std::shared_ptr<grpc::Channel>& channel) {
     const auto stub = v1::AgentApi::NewStub(channel);
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    context.set_deadline(std::chrono::system_clock::now() + LongWait());
     v1::SavesVerdict verdict;
     return stub->ReviewSaves(&context, v1::SavesHeld(), &verdict);
   }
@@ -185,7 +185,7 @@ class HalfSentCalls {
   ~HalfSentCalls() {
     for (Call& call : calls_) call.context.TryCancel();
     queue_.Shutdown();
-    while (Look(kPatience)) {
+    while (Look(LongWait())) {
     }
   }
   void BeginOne() {
@@ -223,7 +223,7 @@ TEST_F(PortsTest, AStrangerWhoGoesOnAtTheBoundIsHungUpOn) {
   HalfSentCalls calls(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(server_->port()), Credentials(), own));
   int begun = 0;
   for (; begun < BegunCalls::kOfStrangers; ++begun) calls.BeginOne();
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  const auto give_up = std::chrono::steady_clock::now() + LongWait();
   while (calls.ends[grpc::StatusCode::UNAVAILABLE] == 0 && std::chrono::steady_clock::now() < give_up) {
     calls.BeginOne();
     ++begun;

@@ -66,7 +66,7 @@ class LoopTest : public ::testing::Test {
   }
   void WaitHeld() {
     std::unique_lock lock(orders_->mutex);
-    ASSERT_TRUE(orders_->changed.wait_for(lock, kPatience, [&] { return orders_->held; }));
+    ASSERT_TRUE(orders_->changed.wait_for(lock, LongWait(), [&] { return orders_->held; }));
   }
 
   std::atomic<std::int64_t> now_ms_{1'000'000};

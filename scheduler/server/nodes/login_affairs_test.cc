@@ -47,7 +47,7 @@ class LoginTest : public IdentityTest {
   grpc::Status Login(const TestNode& host, std::uint32_t uid, v1::LoginUserResponse* response) {
     const auto stub = v1::AgentApi::NewStub(ConnectAgent(&host));
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context.set_deadline(std::chrono::system_clock::now() + LongWait());
     v1::LoginUserRequest request;
     request.set_uid(uid);
     return stub->LoginUser(&context, request, response);

@@ -17,7 +17,7 @@ class EventReader {
  public:
   EventReader(v1::ClientApi::Stub* client, const v1::StreamEventsRequest& request) {
     context_.AddMetadata("glim-user", "kim");
-    context_.set_deadline(std::chrono::system_clock::now() + kPatience);
+    context_.set_deadline(std::chrono::system_clock::now() + LongWait());
     stream_ = client->StreamEvents(&context_, request);
   }
   // False at the end of the stream.

@@ -3,13 +3,9 @@
 #include <chrono>
 
 #include "sdk/base/line_pages.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::server {
-namespace {
-
-constexpr auto kAgentPatience = std::chrono::seconds(10);
-
-}  // namespace
 
 v1::Hello MakeHello(const std::string& cluster_id, const std::string& name) {
   v1::Hello hello;
@@ -62,13 +58,13 @@ void FakeAgent::Read() {
 
 std::optional<v1::Welcome> FakeAgent::WaitWelcome() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kAgentPatience, [&] { return welcome_ || end_; });
+  changed_.wait_for(lock, LongWait(), [&] { return welcome_ || end_; });
   return welcome_;
 }
 
 std::optional<v1::DesiredState> FakeAgent::WaitDesired(const std::function<bool(const v1::DesiredState&)>& condition) {
   std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kAgentPatience, [&] { return condition(desired_); })) return std::nullopt;
+  if (!changed_.wait_for(lock, LongWait(), [&] { return condition(desired_); })) return std::nullopt;
   return desired_;
 }
 
@@ -112,7 +108,7 @@ void FakeAgent::Report(const std::vector<v1::ObservedTask>& tasks) {
 
 std::optional<grpc::Status> FakeAgent::WaitEnd() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kAgentPatience, [&] { return end_.has_value(); });
+  changed_.wait_for(lock, LongWait(), [&] { return end_.has_value(); });
   return end_;
 }
 
@@ -163,7 +159,7 @@ void FakeLogServer::Append(const std::string& log, const std::string& text, bool
 
 std::optional<grpc::Status> FakeLogServer::ended() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kAgentPatience, [&] { return end_.has_value(); });
+  changed_.wait_for(lock, LongWait(), [&] { return end_.has_value(); });
   return end_;
 }
 

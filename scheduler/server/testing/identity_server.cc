@@ -38,7 +38,7 @@ std::shared_ptr<grpc::Channel> IdentityTest::ConnectAgent(const TestNode* node) 
 
 void IdentityTest::Authorize(grpc::ClientContext* context, const std::string& token) const {
   context->AddMetadata("authorization", "Bearer " + (token.empty() ? admin_token() : token));
-  context->set_deadline(std::chrono::system_clock::now() + kPatience);
+  context->set_deadline(std::chrono::system_clock::now() + LongWait());
 }
 
 std::string IdentityTest::MakeUser(const v1::AccountUser& user, const std::string& scope) {
@@ -78,7 +78,7 @@ grpc::Status IdentityTest::Enrol(const std::string& token, TestNode* node, v1::E
   request.set_machine_id(node->machine_id);
   request.set_csr(pki::MakeRequest(node->key, node->name));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + LongWait());
   v1::EnrolResponse own;
   v1::EnrolResponse& answer = response != nullptr ? *response : own;
   const grpc::Status status = v1::EnrolApi::NewStub(channel_)->Enrol(&context, request, &answer);

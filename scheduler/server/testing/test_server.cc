@@ -9,15 +9,6 @@
 
 namespace glim::server {
 
-bool Eventually(const std::function<bool()>& condition, std::chrono::milliseconds bound) {
-  const auto end = std::chrono::steady_clock::now() + bound;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
-
 v1::ErrorDetail DetailOf(const grpc::Status& status) {
   v1::ErrorDetail detail;
   EXPECT_TRUE(detail.ParseFromString(status.error_details()));
@@ -72,7 +63,7 @@ v1::JobSpec ServerTest::Spec(const std::string& name, std::uint32_t nodes, const
 
 void ServerTest::SetUser(grpc::ClientContext* context, const std::string& user) {
   context->AddMetadata("glim-user", user);
-  context->set_deadline(std::chrono::system_clock::now() + kPatience);
+  context->set_deadline(std::chrono::system_clock::now() + LongWait());
 }
 
 grpc::Status ServerTest::Submit(const v1::SubmitRequest& request, v1::SubmitResponse* response,

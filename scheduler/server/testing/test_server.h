@@ -17,13 +17,9 @@
 #include "glim/v1/agent_api.grpc.pb.h"
 #include "glim/v1/client_api.grpc.pb.h"
 #include "scheduler/server/server.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::server {
-
-constexpr auto kPatience = std::chrono::seconds(60);  // a bound for what comes at once: much, for sanitized runs
-
-// True as soon as the condition holds; false if it did not within the bound.
-bool Eventually(const std::function<bool()>& condition, std::chrono::milliseconds bound = kPatience);
 
 v1::ErrorDetail DetailOf(const grpc::Status& status);
 

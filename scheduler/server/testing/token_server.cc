@@ -76,7 +76,7 @@ void TokenServerTest::SetUp() {
 
 void TokenServerTest::SetToken(grpc::ClientContext* context, const std::string& token) {
   if (!token.empty()) context->AddMetadata("authorization", "Bearer " + token);
-  context->set_deadline(std::chrono::system_clock::now() + kPatience);
+  context->set_deadline(std::chrono::system_clock::now() + LongWait());
 }
 
 std::string TokenServerTest::MakeToken(const std::string& user, const std::string& scope, const std::string& by,

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::checkpoint {
 namespace {
@@ -24,8 +25,9 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using testing::HasSubstr;
 
+// For a turn that is not to be had, and for one that is.
 steady_clock::time_point Soon() { return steady_clock::now() + milliseconds(20); }
-steady_clock::time_point Late() { return steady_clock::now() + std::chrono::seconds(60); }
+steady_clock::time_point Late() { return steady_clock::now() + LongWait(); }
 
 // A process that runs `body`; killed at the end if it is still there.
 class Child {
@@ -100,26 +102,26 @@ class TargetLimitTest : public testing::Test {
 };
 
 TEST_F(TargetLimitTest, SoManyHaveATurnAtOnceAndTheNextGetsOneThatIsGivenBack) {
-  std::optional<Result<WriterTurn>> first = Limit(2).Acquire(Soon());
-  const Result<WriterTurn> second = Limit(2).Acquire(Soon());
+  std::optional<Result<WriterTurn>> first = Limit(2).Acquire(Late());
+  const Result<WriterTurn> second = Limit(2).Acquire(Late());
   ASSERT_TRUE(first->ok() && second.ok());
   const Status third = Limit(2).Acquire(Soon()).status();
   EXPECT_EQ(third.code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(third.message(), HasSubstr("8-1"));
   first.reset();
-  EXPECT_TRUE(Limit(2).Acquire(Soon()).ok());
+  EXPECT_TRUE(Limit(2).Acquire(Late()).ok());
 }
 
 TEST_F(TargetLimitTest, NothingIsLeftOfTurnsThatWereGivenBack) {
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(Limit(1).Acquire(Soon()).ok());
+    ASSERT_TRUE(Limit(1).Acquire(Late()).ok());
     EXPECT_EQ(Tickets(), 0u);
   }
 }
 
 TEST_F(TargetLimitTest, TargetsDoNotLimitEachOther) {
-  const Result<WriterTurn> one = TargetLimit(base_, "8-1", 1).Acquire(Soon());
-  const Result<WriterTurn> other = TargetLimit(base_, "8-2", 1).Acquire(Soon());
+  const Result<WriterTurn> one = TargetLimit(base_, "8-1", 1).Acquire(Late());
+  const Result<WriterTurn> other = TargetLimit(base_, "8-2", 1).Acquire(Late());
   EXPECT_TRUE(one.ok() && other.ok());
 }
 
@@ -128,7 +130,7 @@ TEST_F(TargetLimitTest, AKilledHolderGivesItsTurnBack) {
   ASSERT_EQ(Hear(), 'X');
   EXPECT_FALSE(Limit(1).Acquire(Soon()).ok());
   holder.Kill();
-  EXPECT_TRUE(Limit(1).Acquire(Soon()).ok());
+  EXPECT_TRUE(Limit(1).Acquire(Late()).ok());
   EXPECT_EQ(Tickets(), 0u);
 }
 
@@ -139,19 +141,19 @@ TEST_F(TargetLimitTest, AKilledWaiterHoldsNobodyUp) {
   AwaitTickets(2);
   waiter.Kill();
   holder.Kill();
-  EXPECT_TRUE(Limit(1).Acquire(Soon()).ok());
+  EXPECT_TRUE(Limit(1).Acquire(Late()).ok());
 }
 
 TEST_F(TargetLimitTest, AHolderThatForkedGivesItsTurnBackAllTheSame) {
-  std::optional<Result<WriterTurn>> turn = Limit(1).Acquire(Soon());
+  std::optional<Result<WriterTurn>> turn = Limit(1).Acquire(Late());
   ASSERT_TRUE(turn->ok());
   const Child child([] { ::pause(); });  // has the descriptor of the lock
   turn.reset();
-  EXPECT_TRUE(Limit(1).Acquire(Soon()).ok());
+  EXPECT_TRUE(Limit(1).Acquire(Late()).ok());
 }
 
 TEST_F(TargetLimitTest, TurnsComeInTheOrderOfAsking) {
-  std::optional<Result<WriterTurn>> turn = Limit(1).Acquire(Soon());
+  std::optional<Result<WriterTurn>> turn = Limit(1).Acquire(Late());
   ASSERT_TRUE(turn->ok());
   std::vector<Child> children;
   for (char name = 'a'; name <= 'f'; ++name) {
@@ -199,18 +201,18 @@ TEST_F(TargetLimitTest, NeverMoreThanAllowedWhateverTheProcesses) {
 
 // The deadline holds even when a process was stopped where it kept all others out.
 TEST_F(TargetLimitTest, TheDeadlineHoldsWhenTheDoorIsShut) {
-  ASSERT_TRUE(Limit(1).Acquire(Soon()).ok());
+  ASSERT_TRUE(Limit(1).Acquire(Late()).ok());
   const UniqueFd door(::open((base_ + "/8-1/door").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::flock(door.get(), LOCK_EX), 0);
   EXPECT_EQ(Limit(1).Acquire(Soon()).status().code(), StatusCode::kDeadlineExceeded);
 }
 
 TEST_F(TargetLimitTest, OtherFilesAreNobodysTickets) {
-  ASSERT_TRUE(Limit(1).Acquire(Soon()).ok());
+  ASSERT_TRUE(Limit(1).Acquire(Late()).ok());
   for (const char* name : {"ticket-", "ticket-x", "ticket-1x", "ticket-99999999999999999999999", "README"}) {
     std::ofstream(base_ + "/8-1/" + name) << "?";
   }
-  const Result<WriterTurn> turn = Limit(1).Acquire(Soon());
+  const Result<WriterTurn> turn = Limit(1).Acquire(Late());
   EXPECT_TRUE(turn.ok()) << turn.status().message();
 }
 

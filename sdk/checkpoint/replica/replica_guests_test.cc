@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "sdk/base/rng.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/checkpoint/replica/control_message.h"
 #include "sdk/checkpoint/replica/testing/replica.h"
 #include "sdk/net/socket.h"
@@ -62,7 +63,7 @@ class Stranger {
  private:
   bool Await(short events) {  // NOLINT(google-runtime-int): poll's type
     pollfd waiting{socket_.get(), events, 0};
-    return ::poll(&waiting, 1, 30'000) > 0;
+    return ::poll(&waiting, 1, LongWaitMs()) > 0;
   }
   UniqueFd socket_;
   std::string read_;
@@ -243,15 +244,16 @@ TEST(ServiceTest, WhoShowsNoTokenInTimeIsSentAway) {
   EXPECT_TRUE(quiet.Ended());
 }
 
-// Opening a card takes long on a loaded node: here two of the seconds in which the service looks for the silent.
+// Opening a card takes long on a loaded node: here more than twice the time to show a token.
 TEST(ServiceTest, WhoHasShownTheTokenIsNotSentAwayWhileItsTransferProcessStarts) {
   const std::string program = ::testing::TempDir() + "slow-transfer-" + std::to_string(::getpid());
-  std::ofstream(program) << "#!/bin/sh\nsleep 2.5\nexec " << ReplicaProgram() << " \"$@\"\n";
+  const double seconds = 2.5 * static_cast<double>(Slower(Seconds(1)).ms) / 1000;
+  std::ofstream(program) << "#!/bin/sh\nsleep " << seconds << "\nexec " << ReplicaProgram() << " \"$@\"\n";
   ASSERT_EQ(::chmod(program.c_str(), 0755), 0);
   ReplicaServiceOptions options;
   options.ucx_tls = "tcp";
   options.memory_bytes = 32 * kMiB;
-  options.handshake = Milliseconds(200);
+  options.handshake = Slower(Seconds(1));
   options.program = program;
   const ThreadService service(options);
   const auto writer = MakeReplicaWriter(service.address(), OptionsFor("tcp", 1, 0, 1)).value();

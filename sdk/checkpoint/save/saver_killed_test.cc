@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "sdk/base/rng.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/checkpoint/load/checkpoint.h"
 #include "sdk/checkpoint/load/load_range.h"
 #include "sdk/checkpoint/save/testing/saver_fixture.h"
@@ -73,7 +74,7 @@ TEST_F(SaverKilled, AtRandomMoments) {
     // Every other one has saved something before.
     pollfd saved{first[0], POLLIN, 0};
     if (attempt % 2 == 0) {
-      ASSERT_EQ(::poll(&saved, 1, 60'000), 1);
+      ASSERT_EQ(::poll(&saved, 1, LongWaitMs()), 1);
     }
     ::close(first[0]);
     ASSERT_TRUE(KillAfter(pid, static_cast<int>(rng.Between(0, 60))));

@@ -7,6 +7,7 @@
 
 #include "sdk/base/check.h"
 #include "sdk/base/testing/folders.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/device/library.h"
 
 namespace glim::device::testing {
@@ -115,7 +116,7 @@ void TestCuda::Settle() const {
 std::uint64_t TestCuda::UnpinnedCopies() const { return unpinned_copies_ == nullptr ? 0 : unpinned_copies_(); }
 
 bool Until(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto end = std::chrono::steady_clock::now() + LongWait();
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::yield();

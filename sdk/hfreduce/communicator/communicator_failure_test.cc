@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/transport/ucx_transport.h"
 
@@ -112,7 +113,7 @@ TEST(CommunicatorFailure, WhoAsksForSomethingElseIsNamed) {
 
 TEST(CommunicatorFailure, AStalledRankIsNamed) {
   CommunicatorOptions options = TestCommunicator("tcp");
-  options.timeout = Seconds(2);
+  options.timeout = Slower(Seconds(4));  // which of the others has to wait for, it must not accuse
   Ranks ranks(EvenTopology({3}, 1), options, [](Communicator& all) -> std::string {
     if (!all.Barrier().Wait().ok()) return "no barrier";
     if (all.rank() == 2) ::raise(SIGSTOP);
@@ -155,7 +156,7 @@ TEST(CommunicatorFailure, WhoIsMissingAtCreationIsNamed) {
 
 TEST(CommunicatorFailure, RanksThatWereGivenDifferentTopologiesFindOut) {
   CommunicatorOptions options = TestCommunicator("tcp");
-  options.timeout = Seconds(5);
+  options.timeout = LongWaitDuration();
   const auto store = TcpStore::Create({.serve = true}).value();
   ASSERT_TRUE(store->Set("communicator/" + options.id, "7 transport tcp, something else").ok());
   const auto other = Communicator::Create(EvenTopology({2}, 1), 1, *store, options);

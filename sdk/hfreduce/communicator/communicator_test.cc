@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sdk/base/testing/seeds.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/transport/ucx_transport.h"
@@ -233,9 +234,7 @@ TEST_P(Collective, WhatWasBegunGoesOnWhileNobodyWaits) {
     // Rank 0 looks without waiting: the others' thread and its own must do the work.
     std::vector<float> buffer = PartOf(all.rank(), 400'000);
     Handle handle = all.AllReduce(In(buffer), Out(buffer), DType::kF32, ReduceOp::kSum);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!handle.Done() && std::chrono::steady_clock::now() < end) ::usleep(1000);
-    if (!handle.Done()) return "it did not go on";
+    if (!Eventually([&] { return handle.Done(); })) return "it did not go on";
     // One that has failed is done too.
     if (const Status status = handle.Wait(); !status.ok()) return status.message();
     return Compare("sum", buffer, SumOf(all.size(), buffer.size()));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/hfreduce/node/testing/forked.h"
@@ -71,7 +72,7 @@ TEST_P(CreateAndDestroy, LeaveNoDescriptorThreadMappingSegmentOrMemoryBehind) {
   int port[2];
   ASSERT_EQ(::pipe(port), 0);
   Forked ranks(topology.ranks(), [&](std::uint32_t rank) -> std::string {
-    ::alarm(static_cast<unsigned>(60 + rounds / 5));
+    ::alarm(static_cast<unsigned>(Slower(std::chrono::seconds(60 + rounds / 5)).count()));
     TcpStoreOptions where;
     if (::read(port[0], &where.port, sizeof(where.port)) != sizeof(where.port)) return "no store";
     const auto store = TcpStore::Create(where).value();

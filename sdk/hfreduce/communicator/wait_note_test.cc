@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/communicator/testing/ranks.h"
 #include "sdk/io/unique_fd.h"
 
@@ -39,12 +40,11 @@ std::string OwnNote() {
 
 // Its first word beside nothing; as it was, when it says nothing for long.
 std::string AwaitNote() {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(15);
-  std::string note = OwnNote();
-  while ((note.empty() || note == "none") && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::string note;
+  (void)Eventually([&] {
     note = OwnNote();
-  }
+    return !note.empty() && note != "none";
+  });
   return note;
 }
 

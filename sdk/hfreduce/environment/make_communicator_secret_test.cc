@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/environment/make_communicator.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
@@ -47,7 +48,7 @@ class SecretOfRanks : public ::testing::Test {
     return path;
   }
   // Two nodes with two ranks each, all on this machine.
-  Environment Of(std::uint32_t rank, const std::string& file, Duration timeout = Seconds(30)) const {
+  Environment Of(std::uint32_t rank, const std::string& file, Duration timeout = LongWaitDuration()) const {
     Environment environment{.topology = EvenTopology({2}, 2),
                             .rank = rank,
                             .store_host = "127.0.0.1",
@@ -94,7 +95,7 @@ TEST_F(SecretOfRanks, SumsAreRightWhoeverElseCalls) {
     std::vector<UniqueFd> crowd;
     while (!over) {
       Result<UniqueFd> stranger = net::StartConnect(address);
-      if (!stranger.ok() || !net::AwaitReady(stranger->get(), POLLOUT, net::Deadline(Seconds(10)))) continue;
+      if (!stranger.ok() || !net::AwaitReady(stranger->get(), POLLOUT, net::Deadline(LongWaitDuration()))) continue;
       if (net::ConnectError(stranger->get()) != 0) continue;  // nobody listens, between two communicators
       if (++calls % 2 == 0) (void)::send(stranger->get(), "GHS1 let me in", 14, MSG_NOSIGNAL);
       crowd.push_back(std::move(*stranger));
@@ -110,7 +111,7 @@ TEST_F(SecretOfRanks, SumsAreRightWhoeverElseCalls) {
 TEST_F(SecretOfRanks, ARankWithAnotherSecretDoesNotTakePart) {
   const std::string right = File(DigitsOf('a')), other = File(DigitsOf('b'));
   Forked ranks(4, [&](std::uint32_t rank) -> std::string {
-    const auto made = MakeCommunicator(Of(rank, rank == 3 ? other : right, Milliseconds(700)));
+    const auto made = MakeCommunicator(Of(rank, rank == 3 ? other : right, Slower(Seconds(2))));
     if (made.ok()) return "it was made";
     const std::string wanted = rank == 3 ? "another secret" : "";
     return made.status().message().find(wanted) == std::string::npos ? made.status().message() : "";

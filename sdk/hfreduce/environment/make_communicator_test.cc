@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/environment/make_communicator.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
@@ -23,7 +24,7 @@ Environment EnvironmentOfRank(std::uint32_t rank, std::uint16_t port) {
   environment.options.id = "environment-test-" + std::to_string(port);
   environment.options.transport = "tcp";
   environment.options.listen.clear();
-  environment.options.timeout = Seconds(20);
+  environment.options.timeout = LongWaitDuration();
   return environment;
 }
 

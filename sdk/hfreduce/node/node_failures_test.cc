@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sdk/base/rng.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/node/node_reduce.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 
@@ -22,7 +23,7 @@ struct Member {
   std::unique_ptr<NodeReduce> node;
 };
 
-Member Join(std::uint32_t ranks, std::uint32_t rank, const std::string& test, Duration timeout = Seconds(20)) {
+Member Join(std::uint32_t ranks, std::uint32_t rank, const std::string& test, Duration timeout = LongWaitDuration()) {
   SegmentOptions options = TestOptions(ranks, rank, test);
   options.first_rank = 8;
   Member member{std::move(Segment::Open(options).value()), nullptr};
@@ -120,7 +121,7 @@ TEST(NodeFailures, WhoStopsIsAccusedAfterTheTimeout) {
   for (std::uint32_t victim = 0; victim < 3; ++victim) {
     Forked processes(3, [victim](std::uint32_t rank) {
       // The one that is stopped must not accuse the others when it goes on.
-      Member member = Join(3, rank, "stopped", rank == victim ? Seconds(20) : Milliseconds(300));
+      Member member = Join(3, rank, "stopped", rank == victim ? LongWaitDuration() : Slower(Milliseconds(1500)));
       std::vector<float> values(100'000);
       for (int i = 0;; ++i) {
         if (rank == victim && i == 20) ::raise(SIGSTOP);

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/kernels/reduce.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/node/testing/values.h"
@@ -54,7 +55,7 @@ void Lead(SegmentSide& side, Exchange& exchange, const Chunking& chunking, bool 
     return any;
   };
   (void)exchange.Drive(
-      step, [&] { return exchange.Ended(); }, Seconds(20));
+      step, [&] { return exchange.Ended(); }, LongWaitDuration());
 }
 
 Signature SumOf(std::size_t elements) {
@@ -103,7 +104,7 @@ class Process {
     } else {
       SegmentFollower follower(*exchange_);
       follower.Start(operation, chunking);
-      if (Status status = follower.Wait(Seconds(20)); !status.ok()) return status.message();
+      if (Status status = follower.Wait(LongWaitDuration()); !status.ok()) return status.message();
     }
     if (c.one_result && c.elements > 0) {
       out = reinterpret_cast<std::int32_t*>(segment_->At(exchange_->results().Offset().value(), c.elements * 4));
@@ -171,7 +172,7 @@ TEST(SegmentSide, WhoDeliversNothingIsAccusedAndNotTheLeader) {
     for (int number = 1; number <= 3; ++number) {
       if (const std::string wrong = self.Run({50'001, false, false}, number); !wrong.empty()) return wrong;
     }
-    return self.BeginAndStop(rank == 2, rank == 1 ? Milliseconds(300) : Seconds(20));
+    return self.BeginAndStop(rank == 2, rank == 1 ? Slower(Milliseconds(1500)) : LongWaitDuration());
   });
   EXPECT_EQ(processes.Wait(1), "rank 2 has stalled in AllReduce of 20000 int32 (sum) (operation 4)");
 }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/node/numa.h"
 #include "sdk/hfreduce/node/process_identity.h"
 #include "sdk/hfreduce/node/testing/forked.h"
@@ -25,15 +26,6 @@ using testing::Forked;
 using testing::OpenDescriptors;
 using testing::SegmentFilesOf;
 using testing::TestOptions;
-
-// Waits for a condition, with a bound.
-bool Eventually(const std::function<bool()>& condition) {
-  for (int look = 0; look < 10'000; ++look) {
-    if (condition()) return true;
-    ::usleep(1000);
-  }
-  return false;
-}
 
 // Processes that have joined the segment of this test; 0 while it has no name.
 std::uint32_t JoinedTo(const std::string& test) {
@@ -141,13 +133,14 @@ TEST(Segment, TheOthersRemoveWhatAKilledLeaderLeft) {
 }
 
 TEST(Segment, WhoIsMissingIsNamed) {
-  Forked processes(2, [](std::uint32_t rank) {
+  const Duration timeout = Slower(Milliseconds(1500));  // long enough for who does come
+  Forked processes(2, [timeout](std::uint32_t rank) {
     SegmentOptions options = TestOptions(4, rank * 2, "missing");
     options.first_rank = 8;
-    options.timeout = Milliseconds(300);
+    options.timeout = timeout;
     return Segment::Open(options).status().message();
   });
-  EXPECT_EQ(processes.Wait(0), "not on the node within 300 ms: rank 9, rank 11");
+  EXPECT_EQ(processes.Wait(0), "not on the node within " + std::to_string(timeout.ms) + " ms: rank 9, rank 11");
   EXPECT_NE(processes.Wait(1).find("rank 9, rank 11"), std::string::npos);
   EXPECT_TRUE(SegmentFilesOf("missing").empty());
 }
@@ -167,7 +160,7 @@ TEST(Segment, ProcessesThatWereGivenDifferentThingsAreNamed) {
 TEST(Segment, TwoProcessesWithOneRankAreFound) {
   Forked processes(3, [](std::uint32_t process) -> std::string {
     SegmentOptions options = TestOptions(3, process == 2 ? 1 : process, "twice");
-    options.timeout = Milliseconds(500);  // for rank 2, which nobody is
+    options.timeout = Slower(Milliseconds(1500));  // for rank 2, which nobody is
     const Status status = Segment::Open(options).status();
     return status.code() == StatusCode::kAlreadyExists ? "found" : "waited for rank 2";
   });
@@ -260,7 +253,7 @@ TEST(Bell, WakesWhoSleepsOnMemoryOrOnADescriptor) {
     Counter& mine = segment.own().posted;
     Counter& theirs = segment.rank(1 - rank).posted;
     constexpr std::uint64_t kTurns = 2000;
-    // Ping-pong: rank 0 sleeps in poll, rank 1 on the futex. A lost ring is a turn of ten seconds.
+    // Ping-pong: rank 0 sleeps in poll, rank 1 on the futex. A lost ring is a turn without end.
     const int descriptor = rank == 0 ? segment.bell().Descriptor().value() : -1;
     for (std::uint64_t turn = 1; turn <= kTurns; ++turn) {
       if (rank == 0) {
@@ -273,10 +266,10 @@ TEST(Bell, WakesWhoSleepsOnMemoryOrOnADescriptor) {
           segment.bell().Cancel();
         } else if (rank == 0) {
           pollfd poll{.fd = descriptor, .events = POLLIN, .revents = 0};
-          if (::poll(&poll, 1, 10'000) == 0) return "nobody rang";
+          if (::poll(&poll, 1, LongWaitMs()) == 0) return "nobody rang";
           segment.bell().Cancel();
         } else {
-          segment.bell().SleepOnFutex(Seconds(10));
+          segment.bell().SleepOnFutex(LongWaitDuration());
         }
       }
       if (rank == 1) {

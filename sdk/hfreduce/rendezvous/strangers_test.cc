@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/rendezvous/proof.h"
 #include "sdk/hfreduce/rendezvous/store_message.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
@@ -29,14 +30,14 @@ class GuardedStore : public ::testing::Test {
       : server_(TcpStore::Create({.serve = true, .secret = SecretOf('a')}).value()),
         address_(net::ResolveAddress("127.0.0.1", server_->port()).value()) {}
 
-  std::unique_ptr<TcpStore> Join(const Secret& secret, Duration timeout = Seconds(20)) const {
+  std::unique_ptr<TcpStore> Join(const Secret& secret, Duration timeout = LongWaitDuration()) const {
     return TcpStore::Create({.port = server_->port(), .timeout = timeout, .secret = secret}).value();
   }
   void ExpectThatRanksMeet() {
     const auto rank = Join(SecretOf('a'));
     const std::string key = "rank/" + std::to_string(++met_);
     EXPECT_TRUE(rank->Set(key, "here").ok());
-    EXPECT_EQ(server_->Get(key, Seconds(20)).value(), "here");
+    EXPECT_EQ(server_->Get(key, LongWaitDuration()).value(), "here");
   }
 
   std::unique_ptr<TcpStore> server_;
@@ -49,7 +50,7 @@ TEST_F(GuardedStore, RanksWithTheSecretMeet) { ExpectThatRanksMeet(); }
 TEST_F(GuardedStore, HoldsWhatIsLongerThanAStrangerMaySay) {
   const std::string longest(kStoreValueBytesMax, 'v');
   ASSERT_TRUE(Join(SecretOf('a'))->Set("k", longest).ok());
-  EXPECT_EQ(server_->Get("k", Seconds(20)).value(), longest);
+  EXPECT_EQ(server_->Get("k", LongWaitDuration()).value(), longest);
 }
 
 TEST_F(GuardedStore, AStrangersWordIsNotRead) {
@@ -75,7 +76,7 @@ TEST_F(GuardedStore, ARecordedHandshakeIsOfNoUse) {
   ASSERT_EQ(::send(rank.get(), (prover.proof() + set).data(), kProofBytes + set.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(kProofBytes + set.size()));
   EXPECT_TRUE(IsEndedByTheOther(rank.get()));
-  ASSERT_EQ(server_->Get("recorded", Seconds(20)).value(), "once");
+  ASSERT_EQ(server_->Get("recorded", LongWaitDuration()).value(), "once");
 
   const UniqueFd at_once = ConnectTo(address_, recorded);
   EXPECT_EQ(HearBytes(at_once.get(), 5000), "");
@@ -100,7 +101,7 @@ TEST_F(GuardedStore, AThousandStrangersKeepNobodyOut) {
 }
 
 TEST_F(GuardedStore, WhoHasAnotherSecretOrNoneIsToldSo) {
-  const Status other = Join(SecretOf('b'), Milliseconds(100))->Set("key", "other");
+  const Status other = Join(SecretOf('b'), Slower(Seconds(1)))->Set("key", "other");
   EXPECT_EQ(other.code(), StatusCode::kUnavailable);
   EXPECT_THAT(other.message(), HasSubstr("another secret"));
   const Status none = Join(Secret())->Set("key", "none");
@@ -114,7 +115,7 @@ TEST_F(GuardedStore, WhoHasAnotherSecretOrNoneIsToldSo) {
 
 TEST(PlainStore, SaysThatItHasNoSecret) {
   const auto server = TcpStore::Create({.serve = true}).value();
-  const auto rank = TcpStore::Create({.port = server->port(), .timeout = Milliseconds(100), .secret = SecretOf('a')});
+  const auto rank = TcpStore::Create({.port = server->port(), .timeout = Slower(Seconds(1)), .secret = SecretOf('a')});
   const Status status = rank.value()->Set("key", "value");
   EXPECT_THAT(status.message(), HasSubstr("it has no secret, and this process has one"));
   EXPECT_EQ(server->Get("key", Milliseconds(20)).status().code(), StatusCode::kDeadlineExceeded);
@@ -132,10 +133,10 @@ TEST(GuardedRank, WaitsForTheRealStoreWhoeverAnswersBefore) {
   const net::SocketAddress address = net::LocalAddress(squatter.get()).value();
   Result<std::string> got = Status(StatusCode::kUnknown, "");
   std::thread rank([&] {
-    got = TcpStore::Create({.port = address.port(), .secret = SecretOf('a')}).value()->Get("key", Seconds(20));
+    got = TcpStore::Create({.port = address.port(), .secret = SecretOf('a')}).value()->Get("key", LongWaitDuration());
   });
   for (int call = 0; call < 2; ++call) {
-    ASSERT_TRUE(net::AwaitReady(squatter.get(), POLLIN, net::Deadline(Seconds(10))));
+    ASSERT_TRUE(net::AwaitReady(squatter.get(), POLLIN, net::Deadline(LongWaitDuration())));
     const UniqueFd called = net::Accept(squatter.get());
     Examiner stranger(SecretOf('b'), ProofFor::kStore, 0);
     std::string heard = HearBytes(called.get(), kAskBytes), answer;

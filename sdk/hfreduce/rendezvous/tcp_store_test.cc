@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/rendezvous/store_message.h"
 #include "sdk/hfreduce/rendezvous/testing/memory_store.h"
 #include "sdk/net/socket.h"
@@ -26,7 +27,7 @@ std::unique_ptr<TcpStore> Serve() {
   return std::move(store).value();
 }
 
-std::unique_ptr<TcpStore> Join(std::uint16_t port, Duration timeout = Seconds(20)) {
+std::unique_ptr<TcpStore> Join(std::uint16_t port, Duration timeout = LongWaitDuration()) {
   Result<std::unique_ptr<TcpStore>> store =
       TcpStore::Create({.host = "127.0.0.1", .port = port, .serve = false, .timeout = timeout});
   GLIM_CHECK(store.ok(), store.status().message());
@@ -47,14 +48,14 @@ TEST_P(StoreContract, GivesBackWhatWasWritten) {
   const auto store = GetParam().make();
   const std::string binary("\0\xff\n value", 9);
   ASSERT_TRUE(store->Set("key", binary).ok());
-  EXPECT_EQ(store->Get("key", Seconds(20)).value(), binary);
+  EXPECT_EQ(store->Get("key", LongWaitDuration()).value(), binary);
   ASSERT_TRUE(store->Set("empty", "").ok());
-  EXPECT_EQ(store->Get("empty", Seconds(20)).value(), "");
+  EXPECT_EQ(store->Get("empty", LongWaitDuration()).value(), "");
 }
 
 TEST_P(StoreContract, GetWaitsForTheKey) {
   const auto store = GetParam().make();
-  std::thread reader([&] { EXPECT_EQ(store->Get("late", Seconds(20)).value(), "here"); });
+  std::thread reader([&] { EXPECT_EQ(store->Get("late", LongWaitDuration()).value(), "here"); });
   EXPECT_TRUE(store->Set("late", "here").ok());
   reader.join();
 }
@@ -73,7 +74,7 @@ TEST_P(StoreContract, AKeyIsWrittenOnce) {
   const Status other = store->Set("rank", "b");
   EXPECT_EQ(other.code(), StatusCode::kAlreadyExists);
   EXPECT_THAT(other.message(), HasSubstr("rank"));
-  EXPECT_EQ(store->Get("rank", Seconds(20)).value(), "a");
+  EXPECT_EQ(store->Get("rank", LongWaitDuration()).value(), "a");
 }
 
 TEST_P(StoreContract, ManyThreadsMayUseItAtOnce) {
@@ -84,7 +85,7 @@ TEST_P(StoreContract, ManyThreadsMayUseItAtOnce) {
     threads.emplace_back([&store, i] {
       EXPECT_TRUE(store->Set("k" + std::to_string(i), std::to_string(i)).ok());
       for (int j = 0; j < kThreads; ++j) {
-        EXPECT_EQ(store->Get("k" + std::to_string(j), Seconds(20)).value(), std::to_string(j));
+        EXPECT_EQ(store->Get("k" + std::to_string(j), LongWaitDuration()).value(), std::to_string(j));
       }
     });
   }
@@ -101,13 +102,13 @@ TEST(TcpStore, RanksShareWhatTheServerHolds) {
   const auto one = Join(server->port());
   const auto two = Join(server->port());
   ASSERT_TRUE(one->Set("from one", "1").ok());
-  EXPECT_EQ(two->Get("from one", Seconds(20)).value(), "1");
-  EXPECT_EQ(server->Get("from one", Seconds(20)).value(), "1");
+  EXPECT_EQ(two->Get("from one", LongWaitDuration()).value(), "1");
+  EXPECT_EQ(server->Get("from one", LongWaitDuration()).value(), "1");
 }
 
 TEST(TcpStore, ARankMayComeBeforeTheServer) {
   const std::uint16_t port = FreePort();
-  std::thread early([&] { EXPECT_EQ(Join(port)->Get("key", Seconds(20)).value(), "value"); });
+  std::thread early([&] { EXPECT_EQ(Join(port)->Get("key", LongWaitDuration()).value(), "value"); });
   Result<std::unique_ptr<TcpStore>> server = TcpStore::Create({.host = "127.0.0.1", .port = port, .serve = true});
   ASSERT_TRUE(server.ok()) << server.status().message();
   EXPECT_TRUE((*server)->Set("key", "value").ok());
@@ -137,21 +138,21 @@ TEST(TcpStore, RefusesWhatIsTooLong) {
   EXPECT_EQ(store->Set("k", std::string(kStoreValueBytesMax + 1, 'v')).code(), StatusCode::kInvalidArgument);
   const std::string longest(kStoreValueBytesMax, 'v');
   ASSERT_TRUE(store->Set("k", longest).ok());
-  EXPECT_EQ(store->Get("k", Seconds(20)).value(), longest);
+  EXPECT_EQ(store->Get("k", LongWaitDuration()).value(), longest);
 }
 
 // Whether the other side ends the connection within a bound.
 bool IsEnded(int socket) {
   char byte;
   pollfd polled{socket, POLLIN, 0};
-  return ::poll(&polled, 1, 10'000) == 1 && ::recv(socket, &byte, 1, 0) <= 0;
+  return ::poll(&polled, 1, LongWaitMs()) == 1 && ::recv(socket, &byte, 1, 0) <= 0;
 }
 
 UniqueFd Call(std::uint16_t port, const std::string& text) {
   Result<UniqueFd> socket = net::StartConnect(*net::ResolveAddress("127.0.0.1", port));
   GLIM_CHECK(socket.ok(), socket.status().message());
   pollfd polled{socket->get(), POLLOUT, 0};
-  ::poll(&polled, 1, 10'000);
+  ::poll(&polled, 1, LongWaitMs());
   GLIM_CHECK(::send(socket->get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()), "");
   return std::move(socket).value();
 }
@@ -166,7 +167,7 @@ TEST(TcpStore, ANoisyStrangerIsCutOffAndHarmsNobody) {
   }
   const UniqueFd silent = Call(server->port(), "");
   EXPECT_TRUE(server->Set("key", "value").ok());
-  EXPECT_EQ(server->Get("key", Seconds(20)).value(), "value");
+  EXPECT_EQ(server->Get("key", LongWaitDuration()).value(), "value");
 }
 
 TEST(TcpStore, AServerThatGoesEndsAWait) {

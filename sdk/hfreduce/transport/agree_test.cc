@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/transport/probe.h"
 #include "sdk/hfreduce/transport/testing/nodes.h"
 #include "sdk/net/testing/rdma_folder.h"
@@ -39,7 +40,7 @@ class Agree : public ::testing::Test {
         for (NodeIndex peer = 0; peer < nodes; ++peer) {
           if (peer != self) peers.push_back(peer);
         }
-        agreed[self] = ConnectAgreed(options, self, nodes, peers, store_, kPatience);
+        agreed[self] = ConnectAgreed(options, self, nodes, peers, store_, LongWaitDuration());
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -124,7 +125,7 @@ TEST_P(ProbeTest, PeersThatHearEachOtherAreReachedAndTheTransportIsAsNewAfterwar
   for (NodeIndex self = 0; self < 3; ++self) {
     threads.emplace_back([&, self] {
       const std::vector<NodeIndex> peers = {(self + 1) % 3, (self + 2) % 3};
-      const Status reached = Probe(*nodes[self].transport, peers, net::Deadline(kPatience));
+      const Status reached = Probe(*nodes[self].transport, peers, net::Deadline(LongWaitDuration()));
       EXPECT_TRUE(reached.ok()) << reached.message();
     });
   }

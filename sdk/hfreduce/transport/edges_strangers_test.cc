@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/rendezvous/proof.h"
 #include "sdk/hfreduce/rendezvous/testing/secrets.h"
 #include "sdk/hfreduce/transport/hello.h"
@@ -26,13 +27,15 @@ using Made = Result<std::unique_ptr<Transport>>;
 
 class GuardedEdges : public ::testing::TestWithParam<Wire> {
  protected:
-  Made Connect(NodeIndex self, const Secret& secret, Duration timeout = kPatience) {
+  Made Connect(NodeIndex self, const Secret& secret, Duration timeout = LongWaitDuration()) {
     TransportOptions options = OptionsOf(GetParam());
     options.secret = secret;
     const NodeIndex peer = 1 - self;
     return ConnectTransport(options, self, {&peer, 1}, store_, timeout);
   }
-  net::SocketAddress AddressOfOne() { return *net::ParseAddress(store_.Get("edge/contract/1", kPatience).value()); }
+  net::SocketAddress AddressOfOne() {
+    return *net::ParseAddress(store_.Get("edge/contract/1", LongWaitDuration()).value());
+  }
   std::string HelloOfZero() const {
     const HelloBytes bytes =
         Encode({kWireVersion, OptionsOf(GetParam()).kind, false, Verdict::kAccepted, 0, 1, "contract"});
@@ -95,7 +98,7 @@ TEST_P(GuardedEdges, AThousandStrangersKeepNoPeerOut) {
 // A proof is for the node that it names.
 TEST_P(GuardedEdges, WhoProvesToBeOneNodeIsNotAnother) {
   Made one = Status(StatusCode::kUnknown, "not made");
-  std::thread waiting([&] { one = Connect(1, SecretOf('a'), Milliseconds(300)); });
+  std::thread waiting([&] { one = Connect(1, SecretOf('a'), Slower(Seconds(1))); });
   Prover prover(SecretOf('a'), {ProofFor::kEdge, 5, 1});
   const UniqueFd five = ConnectTo(AddressOfOne(), prover.ask());
   std::string answer = HearBytes(five.get(), kAnswerBytes);
@@ -109,8 +112,8 @@ TEST_P(GuardedEdges, WhoProvesToBeOneNodeIsNotAnother) {
 
 TEST_P(GuardedEdges, AnotherSecretIsNamed) {
   Made one = Status(StatusCode::kUnknown, "not made");
-  std::thread waiting([&] { one = Connect(1, SecretOf('b'), Milliseconds(500)); });
-  const Made zero = Connect(0, SecretOf('a'), Milliseconds(500));
+  std::thread waiting([&] { one = Connect(1, SecretOf('b'), Slower(Seconds(1))); });
+  const Made zero = Connect(0, SecretOf('a'), Slower(Seconds(1)));
   waiting.join();
   EXPECT_EQ(zero.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_THAT(zero.status().message(), HasSubstr("node 1 (it has another secret than this process"));
@@ -120,8 +123,8 @@ TEST_P(GuardedEdges, AnotherSecretIsNamed) {
 TEST_P(GuardedEdges, ASecretOnOneSideAloneIsNamed) {
   {
     Made one = Status(StatusCode::kUnknown, "not made");
-    std::thread waiting([&] { one = Connect(1, SecretOf('a'), Milliseconds(500)); });
-    const Made zero = Connect(0, Secret(), Milliseconds(500));
+    std::thread waiting([&] { one = Connect(1, SecretOf('a'), Slower(Seconds(1))); });
+    const Made zero = Connect(0, Secret(), Slower(Seconds(1)));
     waiting.join();
     EXPECT_EQ(zero.status().code(), StatusCode::kFailedPrecondition);
     EXPECT_THAT(zero.status().message(), HasSubstr("it asks for the attempt's secret, and this process has none"));
@@ -129,8 +132,8 @@ TEST_P(GuardedEdges, ASecretOnOneSideAloneIsNamed) {
   }
   store_.Clear();
   Made one = Status(StatusCode::kUnknown, "not made");
-  std::thread waiting([&] { one = Connect(1, Secret(), Milliseconds(500)); });
-  const Made zero = Connect(0, SecretOf('a'), Milliseconds(500));
+  std::thread waiting([&] { one = Connect(1, Secret(), Slower(Seconds(1))); });
+  const Made zero = Connect(0, SecretOf('a'), Slower(Seconds(1)));
   waiting.join();
   EXPECT_THAT(zero.status().message(), HasSubstr("node 1 (it has no secret, and this process has one"));
   EXPECT_EQ(one.status().code(), StatusCode::kDeadlineExceeded);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/transport/hello.h"
 #include "sdk/hfreduce/transport/testing/nodes.h"
 #include "sdk/net/socket.h"
@@ -16,7 +17,7 @@ using ::testing::HasSubstr;
 using Made = Result<std::unique_ptr<Transport>>;
 
 Made Connect(const TransportOptions& options, NodeIndex self, std::vector<NodeIndex> peers, Store& store,
-             Duration timeout = kPatience) {
+             Duration timeout = LongWaitDuration()) {
   return ConnectTransport(options, self, peers, store, timeout);
 }
 
@@ -81,11 +82,11 @@ TEST_P(Edges, OptionsThatCannotBeAreRefusedByName) {
 
 // Somebody who has learnt the address of a node that waits for its peer 0.
 UniqueFd CallNode(Store& store, NodeIndex node) {
-  const std::string address = store.Get("edge/contract/" + std::to_string(node), kPatience).value();
+  const std::string address = store.Get("edge/contract/" + std::to_string(node), LongWaitDuration()).value();
   Result<UniqueFd> socket = net::StartConnect(*net::ParseAddress(address));
   GLIM_CHECK(socket.ok(), socket.status().message());
   pollfd polled{socket->get(), POLLOUT, 0};
-  ::poll(&polled, 1, 10'000);
+  ::poll(&polled, 1, LongWaitMs());
   return std::move(socket).value();
 }
 
@@ -95,7 +96,7 @@ std::string HearAll(int socket) {
   char buffer[256];
   for (;;) {
     pollfd polled{socket, POLLIN, 0};
-    if (::poll(&polled, 1, 10'000) != 1) return heard + " and never ended";
+    if (::poll(&polled, 1, LongWaitMs()) != 1) return heard + " and never ended";
     const ssize_t n = ::recv(socket, buffer, sizeof buffer, 0);
     if (n <= 0) return heard;
     heard.append(buffer, static_cast<std::size_t>(n));
@@ -155,10 +156,10 @@ TEST_P(Edges, StrangersAreRefusedAndThePeerStillComes) {
 TEST_P(Edges, ANodeOfAnotherCommunicatorIsToldWhy) {
   MemoryStore other_store;
   Made one = Status(StatusCode::kUnknown, "not made");
-  std::thread waiting([&] { one = Connect(options_, 1, {0}, store_, Milliseconds(500)); });
+  std::thread waiting([&] { one = Connect(options_, 1, {0}, store_, Slower(Seconds(1))); });
   TransportOptions other = options_;
   other.id = "another";
-  ASSERT_TRUE(other_store.Set("edge/another/1", store_.Get("edge/contract/1", kPatience).value()).ok());
+  ASSERT_TRUE(other_store.Set("edge/another/1", store_.Get("edge/contract/1", LongWaitDuration()).value()).ok());
   const Made zero = Connect(other, 0, {1}, other_store);
   waiting.join();
   EXPECT_EQ(zero.status().code(), StatusCode::kFailedPrecondition);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/transport/testing/nodes.h"
 
 namespace glim::hfreduce {
@@ -240,7 +241,7 @@ void SleepAndAnswer(TestNode& node, NodeIndex peer, std::uint32_t rounds, bool b
     if (node.transport->Progress(node.recorder)) any = true;
     if (any || !node.transport->Arm()) continue;
     pollfd polled{node.transport->EventDescriptor(), POLLIN, 0};
-    ASSERT_EQ(::poll(&polled, 1, static_cast<int>(kPatience.ms)), 1) << "asleep with " << got << " of " << rounds;
+    ASSERT_EQ(::poll(&polled, 1, LongWaitMs()), 1) << "asleep with " << got << " of " << rounds;
   }
 }
 
@@ -261,7 +262,7 @@ TEST_P(TransportContract, TheLastWordsOfANodeThatLeavesArrive) {
     while (own.sent.size() < kCredits) nodes_[0].transport->Progress(own);
     nodes_[0].transport.reset();
   });
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatience.ms);
+  const auto end = std::chrono::steady_clock::now() + LongWait();
   while (recorder(1).failures.empty() && std::chrono::steady_clock::now() < end) transport(1).Progress(recorder(1));
   leaving.join();
   ASSERT_EQ(recorder(1).failures.size(), 1U);

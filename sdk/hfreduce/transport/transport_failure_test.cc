@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
 #include "sdk/hfreduce/transport/edges.h"
 #include "sdk/hfreduce/transport/frame.h"
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 [[noreturn]] void TalkUntilKilled(const TransportOptions& options, std::uint16_t port) {
   auto store = TcpStore::Create({.host = "127.0.0.1", .port = port, .serve = false});
   const NodeIndex peers[] = {0};
-  auto made = ConnectTransport(OptionsOfNode(options, 1), 1, peers, **store, kPatience);
+  auto made = ConnectTransport(OptionsOfNode(options, 1), 1, peers, **store, LongWaitDuration());
   GLIM_CHECK(made.ok(), made.status().message());
   Transport& transport = **made;
   Recorder recorder;
@@ -59,7 +60,7 @@ TEST_P(DeadPeer, AKilledProcessIsNoticedAsleep) {
   ::close(port_pipe[0]);
   ::close(port_pipe[1]);
   const NodeIndex peers[] = {1};
-  auto made = ConnectTransport(OptionsOfNode(options, 0), 0, peers, **store, kPatience);
+  auto made = ConnectTransport(OptionsOfNode(options, 0), 0, peers, **store, LongWaitDuration());
   ASSERT_TRUE(made.ok()) << made.status().message();
 
   Transport& transport = **made;
@@ -79,7 +80,7 @@ TEST_P(DeadPeer, AKilledProcessIsNoticedAsleep) {
     }
     if (any || !transport.Arm()) continue;
     pollfd polled{transport.EventDescriptor(), POLLIN, 0};
-    ASSERT_EQ(::poll(&polled, 1, static_cast<int>(kPatience.ms)), 1);
+    ASSERT_EQ(::poll(&polled, 1, LongWaitMs()), 1);
   }
   EXPECT_TRUE(killed);
   EXPECT_EQ(recorder.failures[0].first, 1U);

@@ -3,22 +3,20 @@
 // gone, and another walk does not.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <system_error>
-#include <thread>
+
+#include "sdk/base/testing/waits.h"
 
 namespace glim {
 
-// Whether the folder was gone within `bound`.
-inline bool RemoveUntilGone(const std::filesystem::path& folder,
-                            std::chrono::milliseconds bound = std::chrono::seconds(20)) {
-  const auto end = std::chrono::steady_clock::now() + bound;
-  for (std::error_code error;; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
+// Whether the folder was gone in time.
+inline bool RemoveUntilGone(const std::filesystem::path& folder) {
+  return Eventually([&] {
+    std::error_code error;
     std::filesystem::remove_all(folder, error);
-    if (!error && !std::filesystem::exists(folder, error)) return true;
-    if (std::chrono::steady_clock::now() > end) return false;
-  }
+    return !error && !std::filesystem::exists(folder, error);
+  });
 }
 
 }  // namespace glim

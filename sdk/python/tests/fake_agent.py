@@ -9,8 +9,9 @@ import json
 import os
 import socket
 import threading
-import time
 from typing import Any, Callable, Dict, List, Optional
+
+from bounds import BOUND_S
 
 NUMBER = (int,)
 FIELDS: Dict[str, Dict[str, tuple]] = {
@@ -120,16 +121,16 @@ class FakeAgent:
         with self.changed:
             return [m for m in self.rank(number).messages if m["type"] == kind]
 
-    def wait(self, condition: Callable[[], bool], timeout_s: float = 10.0, what: str = "") -> None:
+    def wait(self, condition: Callable[[], bool], what: str = "") -> None:
         with self.changed:
-            if not self.changed.wait_for(condition, timeout_s):
+            if not self.changed.wait_for(condition, BOUND_S):
                 raise AssertionError(
-                    f"waited {timeout_s} s in vain: {what}; have "
+                    f"waited {BOUND_S} s in vain: {what}; have "
                     f"{ {n: r.messages[-8:] for n, r in self.ranks.items()} }, faults {self.faults}"
                 )
 
-    def wait_taken(self, kind: str, count: int = 1, number: int = 0, timeout_s: float = 10.0) -> List[Dict[str, Any]]:
-        self.wait(lambda: len(self.taken(kind, number)) >= count, timeout_s, f"{count} of {kind} from rank {number}")
+    def wait_taken(self, kind: str, count: int = 1, number: int = 0) -> List[Dict[str, Any]]:
+        self.wait(lambda: len(self.taken(kind, number)) >= count, f"{count} of {kind} from rank {number}")
         return self.taken(kind, number)
 
     # ---- connections
@@ -272,12 +273,3 @@ def _drop(rank: Rank) -> None:
         except OSError:
             pass
         rank.connection = None
-
-
-def wait_until(condition: Callable[[], bool], timeout_s: float = 10.0, what: str = "") -> None:
-    """For conditions that nothing announces."""
-    until = time.monotonic() + timeout_s
-    while not condition():
-        if time.monotonic() > until:
-            raise AssertionError(f"waited {timeout_s} s in vain: {what}")
-        time.sleep(0.002)

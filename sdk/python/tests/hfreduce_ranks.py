@@ -5,7 +5,7 @@ import os
 import socket
 import traceback
 
-BOUND_S = 60
+from bounds import BOUND_S
 
 
 def free_port():
@@ -42,7 +42,7 @@ class Ranks:
                 "zones": zones,
                 "store": store,
                 "name": f"test-{os.getpid()}",
-                "timeout": 20,
+                "timeout": BOUND_S,
                 **settings,
             }
             process = context.Process(target=_run_rank, args=(body, arguments, theirs, told), daemon=True)

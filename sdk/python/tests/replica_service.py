@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from extension import EXTENSION
-from fake_agent import wait_until
+from bounds import wait_until
 
 from glim.replica import Access
 
@@ -46,7 +46,7 @@ class Service:
             ],
             stderr=subprocess.DEVNULL,
         )
-        wait_until(lambda: os.path.exists(state_file) or self.process.poll() is not None, 30, "the service listens")
+        wait_until(lambda: os.path.exists(state_file) or self.process.poll() is not None, "the service listens")
         with open(state_file) as file:
             state = dict(line.split() for line in file)
         self.place = state["address"]

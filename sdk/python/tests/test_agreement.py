@@ -4,6 +4,7 @@ import os
 import subprocess
 
 import pytest
+from bounds import BOUND_S
 from extension import SDK, STAGED
 
 from glim import version
@@ -67,7 +68,7 @@ def test_the_nodes_own_that_does_not_fit_is_the_operators_to_mend(newer_agent, m
 def test_glim_task_says_the_same(newer_agent, nodes, mend):
     env = {**os.environ, "GLIM_SOCKET": newer_agent.path, "GLIM_RANK": "0", "GLIM_SDK": nodes}
     for command in (["progress", "3"], ["interrupted"], ["leave"]):
-        done = subprocess.run([GLIM_TASK, *command], env=env, capture_output=True, text=True, timeout=30)
+        done = subprocess.run([GLIM_TASK, *command], env=env, capture_output=True, text=True, timeout=BOUND_S)
         (line,) = done.stderr.splitlines()
         assert done.returncode == 3 and mend in line, line
         assert f"glim-task {version.VERSION} speaks protocol 2, this node's agent (9.0.0) protocol 3" in line

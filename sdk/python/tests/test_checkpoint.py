@@ -11,7 +11,7 @@ import numpy
 import pytest
 import torch
 from extension import SDK
-from fake_agent import wait_until
+from bounds import BOUND_S, wait_until
 from test_state_tree import TORCH_TYPES, random_tree, same
 
 from glim import checkpoint
@@ -155,7 +155,7 @@ def test_options_that_are_not_there(tmp_path, options, what):
 
 def save_by(folder, arrays_of, world, step=1):
     """One checkpoint by `world` writers."""
-    savers = [Checkpointer(folder, rank=rank, world=world, parts_timeout_s=20) for rank in range(world)]
+    savers = [Checkpointer(folder, rank=rank, world=world, parts_timeout_s=BOUND_S) for rank in range(world)]
     handles = [saver.save_async(step, arrays_of(rank)) for rank, saver in enumerate(savers)]
     reports = [handle.wait() for handle in handles]
     for saver in savers:
@@ -196,12 +196,12 @@ def test_a_replicated_state_is_written_once_by_all(tmp_path):
 
 def test_other_threads_run_while_one_waits(tmp_path):
     """Rank 0 waits for rank 1's part, which another Python thread writes."""
-    first, second = (Checkpointer(tmp_path / "ckpt", rank=rank, world=2, parts_timeout_s=20) for rank in range(2))
+    first, second = (Checkpointer(tmp_path / "ckpt", rank=rank, world=2, parts_timeout_s=BOUND_S) for rank in range(2))
     handle = first.save_async(1, {"a": b"0"})
     waits = threading.Event()
 
     def write_part():
-        waits.wait(20)
+        waits.wait(BOUND_S)
         second.save_async(1, {"b": b"1"}).wait()
 
     other = threading.Thread(target=write_part)
@@ -215,7 +215,7 @@ def test_other_threads_run_while_one_waits(tmp_path):
 
 
 def test_a_forked_child_waits_for_nothing(tmp_path):
-    first = Checkpointer(tmp_path / "ckpt", rank=0, world=2, parts_timeout_s=20)
+    first = Checkpointer(tmp_path / "ckpt", rank=0, world=2, parts_timeout_s=BOUND_S)
     handle = first.save_async(1, {"a": b"0"})  # on its way until rank 1 has written
     child = os.fork()
     if child == 0:

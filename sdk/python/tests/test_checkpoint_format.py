@@ -13,6 +13,7 @@ import sys
 
 import numpy
 import pytest
+from bounds import BOUND_S
 from extension import EXTENSION
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -29,7 +30,7 @@ def checkpoint(request, tmp_path_factory):
     if not os.access(program, os.X_OK):
         pytest.fail(f"{program} is not built")
     folder = tmp_path_factory.mktemp("checkpoint")
-    subprocess.run([program, folder, str(request.param)], check=True, timeout=60)
+    subprocess.run([program, folder, str(request.param)], check=True, timeout=BOUND_S)
     return folder
 
 

@@ -5,7 +5,8 @@ import threading
 import time
 
 import pytest
-from fake_agent import FakeAgent, wait_until
+from bounds import BOUND_S, wait_until
+from fake_agent import FakeAgent
 
 from glim.client import Client
 from glim.outbox import LINE_BYTES_MAX, PENDING_MAX, Outbox
@@ -32,7 +33,7 @@ def steps(agent, number=0):
 def test_says_hello_then_numbers_from_one(agent, client):
     for step in range(5):
         client.post(saved(step))
-    assert client.flush(10)
+    assert client.flush(BOUND_S)
     assert [m["seq"] for m in agent.rank().messages] == [1, 2, 3, 4, 5]
     hello = agent.rank().hellos[0]
     assert hello["pid"] == os.getpid() and hello["rank"] == 0 and hello["sdk"]
@@ -40,7 +41,7 @@ def test_says_hello_then_numbers_from_one(agent, client):
 
 def test_sends_again_in_order_what_was_not_acknowledged(agent, client):
     entry = client.post(saved(0))
-    assert client.flush(10) and entry.done
+    assert client.flush(BOUND_S) and entry.done
     agent.acknowledge = False
     for step in (1, 2, 3):
         entry = client.post(saved(step))
@@ -50,7 +51,7 @@ def test_sends_again_in_order_what_was_not_acknowledged(agent, client):
     del agent.rank().messages[2:]
     agent.acknowledge = True
     agent.drop_connection()
-    assert client.flush(10) and entry.done
+    assert client.flush(BOUND_S) and entry.done
     assert steps(agent) == [0, 1, 2, 3]
 
 
@@ -69,7 +70,7 @@ def test_many_broken_connections_lose_and_repeat_nothing(agent, client):
             time.sleep(0.002)  # spreads the posts over several connections
     stop.set()
     thread.join()
-    assert client.flush(20)
+    assert client.flush(BOUND_S)
     assert steps(agent) == list(range(300))
     assert len(agent.rank().hellos) > 1
 
@@ -79,26 +80,26 @@ def test_an_agent_that_starts_late_or_restarts_gets_everything(agent, client):
     client.post(saved(0))
     assert not client.flush(0.1)
     agent.start()
-    assert client.flush(10) and steps(agent) == [0]
+    assert client.flush(BOUND_S) and steps(agent) == [0]
 
 
 def test_an_agent_that_forgot_everything_is_numbered_anew(agent, client):
     client.post(saved(0))
-    assert client.flush(10)
+    assert client.flush(BOUND_S)
     agent.rank().seq = 0
     agent.drop_connection()
     client.post(saved(1))
-    assert client.flush(10)
+    assert client.flush(BOUND_S)
     assert agent.taken("saved")[-1]["seq"] == 1
 
 
 def test_a_second_process_of_the_same_rank_goes_on_counting(agent, client):
     client.post(saved(0))
-    assert client.flush(10) and client.close(2)
+    assert client.flush(BOUND_S) and client.close(2)
     second = Client(agent.path, rank=0, on_message=lambda message: None)
     second.post(saved(1))  # before it is connected, even
     second.start()
-    assert second.close(10)
+    assert second.close(BOUND_S)
     assert [m["seq"] for m in agent.rank().messages] == [1, 2] and steps(agent) == [0, 1]
 
 
@@ -119,7 +120,7 @@ def test_the_newest_progress_gets_through_at_exit(agent, client):
     agent.wait_taken("progress")
     client.post_progress(2, 1)
     client.post_progress(3, 1)
-    assert client.close(10)
+    assert client.close(BOUND_S)
     assert agent.taken("progress")[-1]["step"] == 3
 
 
@@ -149,7 +150,7 @@ def test_lines_that_are_no_messages_change_nothing(agent, client, junk, capfd):
     agent.wait(lambda: agent.rank().connection is not None)
     agent.send_raw(junk)
     client.post(saved(0))
-    assert client.flush(10)
+    assert client.flush(BOUND_S)
     assert len(agent.rank().hellos) == 1 and client.heard == []
 
 
@@ -161,7 +162,7 @@ def test_a_line_without_end_makes_it_connect_anew(agent, client, capfd):
         pass
     agent.wait(lambda: len(agent.rank().hellos) >= 2, what="a new connection")
     client.post(saved(0))
-    assert client.flush(10) and steps(agent) == [0]
+    assert client.flush(BOUND_S) and steps(agent) == [0]
 
 
 def test_a_refused_message_counts_as_taken_in_and_is_told(agent, client, capfd):
@@ -169,7 +170,7 @@ def test_a_refused_message_counts_as_taken_in_and_is_told(agent, client, capfd):
     entry = client.post(saved(0))
     agent.wait_taken("saved")
     agent.send_raw(b'{"type":"refused","seq":1,"error":"path: not absolute"}\n')
-    assert client.flush(10) and entry.done
+    assert client.flush(BOUND_S) and entry.done
     assert "path: not absolute" in capfd.readouterr().err
 
 
@@ -191,7 +192,7 @@ def test_a_handler_that_raises_does_not_end_the_thread(agent, capfd):
     agent.wait(lambda: agent.rank().connection is not None)
     agent.send_raw(b'{"type":"interrupt"}\n')
     client.post(saved(0))
-    assert client.close(10)
+    assert client.close(BOUND_S)
 
 
 def test_an_oversize_message_is_refused_before_it_is_sent(agent, client):
@@ -207,7 +208,7 @@ def test_a_long_socket_path_works(short_dir):
     client = Client(folder + "/s", rank=0, on_message=lambda message: None)
     client.start()
     client.post(saved(0))
-    assert client.close(10) and steps(agent) == [0]
+    assert client.close(BOUND_S) and steps(agent) == [0]
     agent.stop()
 
 
@@ -217,7 +218,7 @@ def test_closing_without_an_agent_is_bounded(short_dir):
     client.post(saved(0))
     began = time.monotonic()
     assert not client.close(0.2)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < BOUND_S
 
 
 def test_the_outbox_is_bounded_and_never_gives_up_an_answer():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from bounds import BOUND_S
 from extension import PYTHONPATH, SDK, STAGED
 
 from glim.compiled import built_for
@@ -32,7 +33,7 @@ def sdk(tmp_path):
 def run(code, path, **variables):
     env = {name: value for name, value in os.environ.items() if not name.startswith("GLIM_")}
     env = {**env, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=BOUND_S)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+from bounds import BOUND_S
 from extension import EXTENSION, PYTHONPATH
 
 BUILD = os.path.dirname(EXTENSION)
@@ -41,7 +42,7 @@ def save(tmp_path, which):
         env={**os.environ, "PYTHONPATH": PYTHONPATH, "LD_LIBRARY_PATH": str(libraries)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=BOUND_S,
     )
 
 

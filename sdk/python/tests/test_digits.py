@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import pytest
+from bounds import BOUND_S
 from extension import PYTHONPATH
 from fake_agent import FakeAgent
 from test_ddp_buckets import free_port
@@ -52,7 +53,7 @@ class Platform:
             ranks = [children.enter_context(child) for child in self._launch(save_every)]
             with agent.changed:
                 agent.on_progress = on_progress if at_step is not None else None
-            outputs = [child.communicate(timeout=120)[0] for child in ranks]
+            outputs = [child.communicate(timeout=2 * BOUND_S)[0] for child in ranks]
         agent.stop()
         assert agent.faults == []
         codes = [child.returncode for child in ranks]
@@ -104,7 +105,7 @@ class Platform:
     def check(self, reference=None):
         command = [sys.executable, os.path.join(EXAMPLE, "check.py"), self.out]
         done = subprocess.run(
-            command + (["--reference", reference] if reference else []), capture_output=True, text=True, timeout=60
+            command + (["--reference", reference] if reference else []), capture_output=True, text=True, timeout=BOUND_S
         )
         report = json.loads(done.stdout)
         assert (done.returncode == 0) == report["ok"]

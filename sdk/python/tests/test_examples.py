@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from extension import PYTHONPATH
-from fake_agent import wait_until
+from bounds import BOUND_S, wait_until
 from test_ddp_buckets import free_port
 
 SDK = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -64,12 +64,12 @@ def test_the_deaf_job_answers_nothing_and_goes_on_from_its_last_save(agent, tmp_
     agent.in_force.clear()
     last = durable["step"] + 30
     child = deaf(tmp_path, agent, attempt=2, resume=durable["path"], steps=last + 1)
-    output = child.communicate(timeout=60)[0]
+    output = child.communicate(timeout=BOUND_S)[0]
     assert child.returncode == 0 and agent.taken("restored")[0]["step"] == durable["step"], output
     lines = [tuple(map(int, line.split())) for line in (tmp_path / "out" / "rank-0.txt").read_text().splitlines()]
     assert [step for attempt, step in lines if attempt == 2] == list(range(durable["step"] + 1, last + 1))
     whole = start("deaf", "train.py", "--steps", str(last + 1), "--step-ms", "0", "--out", str(tmp_path / "whole"))
-    assert whole.communicate(timeout=60)[0].splitlines()[-1] == output.splitlines()[-1]
+    assert whole.communicate(timeout=BOUND_S)[0].splitlines()[-1] == output.splitlines()[-1]
 
 
 @pytest.mark.parametrize("main", ["exit", "stay"])
@@ -86,7 +86,7 @@ def test_the_stubborn_job_leaves_a_daemon_that_ignores_sigterm(tmp_path, main):
             child.send_signal(signal.SIGTERM)
         wait_until(heartbeat, what="a heartbeat")
         if main == "exit":
-            assert child.wait(10) == 0
+            assert child.wait(BOUND_S) == 0
         else:
             assert child.poll() is None
         with open(f"/proc/{daemon}/environ", "rb") as file:
@@ -111,6 +111,6 @@ def test_the_urgent_job_learns_and_ends():
         start("urgent", "train.py", RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
         for rank in range(2)
     ]
-    outputs = [rank.communicate(timeout=120)[0] for rank in ranks]
+    outputs = [rank.communicate(timeout=2 * BOUND_S)[0] for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0], outputs
     assert "accuracy 0.9" in outputs[0]

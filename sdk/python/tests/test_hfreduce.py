@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 
+from bounds import BOUND_S
 import extension
 import hfreduce_ranks
 import numpy
@@ -181,7 +182,7 @@ def waits_without_the_interpreters_lock(group, others_may_begin):
         tell.start()
         handle.wait()
     else:
-        assert others_may_begin.wait(hfreduce_ranks.BOUND_S)
+        assert others_may_begin.wait(BOUND_S)
         group.barrier()
 
 
@@ -193,7 +194,7 @@ def drops_the_handle(group, dropped):
     array = numpy.ones(1 << 20, dtype="f4")
     alive = weakref.ref(array)
     if group.rank == 1:
-        assert dropped.wait(hfreduce_ranks.BOUND_S)
+        assert dropped.wait(BOUND_S)
         group.all_reduce(array)
         group.barrier()
         group.barrier()
@@ -262,7 +263,7 @@ def is_closed_in_the_middle(group, closed):
     from glim import hfreduce
 
     if group.rank == 1:
-        assert closed.wait(hfreduce_ranks.BOUND_S)
+        assert closed.wait(BOUND_S)
         with pytest.raises(hfreduce.HfreduceError, match="node 0|rank 0"):
             group.barrier()
         return
@@ -271,7 +272,7 @@ def is_closed_in_the_middle(group, closed):
     waits.start()
     group.close()
     closed.set()
-    waits.join(hfreduce_ranks.BOUND_S)
+    waits.join(BOUND_S)
     assert not waits.is_alive()
     for call in (stuck.wait, group.barrier):
         with pytest.raises(hfreduce.HfreduceError, match="closed"):

@@ -8,13 +8,13 @@ import extension
 import hfreduce_ranks
 import numpy
 import pytest
-from fake_agent import wait_until
+from bounds import BOUND_S, wait_until
 from waits_file import said_by
 
 
 def waits_for_rank_1(group, come):
     if group.rank == 1:
-        assert come.wait(hfreduce_ranks.BOUND_S)
+        assert come.wait(BOUND_S)
     group.all_reduce(numpy.ones(1 << 22, dtype="f4"))
 
 
@@ -33,7 +33,7 @@ def test_who_does_not_come_is_said_by_who_waits(zones, whom):
     ranks = hfreduce_ranks.Ranks(waits_for_rank_1, come, zones=zones)
     try:
         pid = ranks.processes[0].pid
-        wait_until(lambda: said_by(pid), hfreduce_ranks.BOUND_S, "rank 0 says what it waits for")
+        wait_until(lambda: said_by(pid), BOUND_S, "rank 0 says what it waits for")
         # init() has had operations of its own
         assert re.fullmatch(re.escape(f"hfreduce: {whom} (operation ") + r"\d+\)", said_by(pid)), said_by(pid)
         come.set()

@@ -4,7 +4,7 @@ import random
 import threading
 
 import pytest
-from fake_agent import wait_until
+from bounds import BOUND_S, wait_until
 
 from glim.hold_point import HOLD_STEPS_MAX, HoldPoint
 
@@ -119,7 +119,7 @@ def test_waits_at_the_hold_until_it_is_told(end, goes_on):
     wait_until(lambda: hold.waiting, what="the hold")
     assert answers == []
     end(hold)
-    thread.join(10)
+    thread.join(BOUND_S)
     assert answers == [goes_on]
 
 
@@ -238,7 +238,7 @@ def test_any_interleaving_stops_every_rank_after_the_same_step(seed):
             wait_until(lambda: threads[r] is None or asked[r].is_set(), what=f"rank {r} after S, seed {seed}")
         for n in range(world):
             if threads[n] is not None and asked[n].is_set():
-                threads[n].join(10)
+                threads[n].join(BOUND_S)
                 threads[n] = None
                 if allowed[n]:
                     begun[n] += 1

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from fake_agent import wait_until
+from bounds import BOUND_S, wait_until
 from waits_file import said_by
 
 from glim import nccl_waits
@@ -116,7 +116,7 @@ def program(tmp_path):
     )
     yield process, record, still
     process.stdin.close()
-    assert process.wait(20) == 0
+    assert process.wait(BOUND_S) == 0
 
 
 def test_it_is_said_while_no_step_is_done_and_taken_back_then(program):

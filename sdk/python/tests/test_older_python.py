@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from bounds import BOUND_S
 from extension import SDK, STAGED
 
 MODULES = sorted(name for name in os.listdir(os.path.join(SDK, "glim")) if name.endswith(".py"))
@@ -26,7 +27,7 @@ def test_the_session_works_on_python_3_9():
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=4 * BOUND_S,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert " passed" in done.stdout and "skipped" not in done.stdout
@@ -39,7 +40,7 @@ def test_the_compiled_part_says_that_it_is_for_another_interpreter():
         text=True,
         env={**os.environ, "PYTHONPATH": f"{STAGED}/python", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
-        timeout=60,
+        timeout=BOUND_S,
     )
     told = done.stderr.splitlines()[-1]
     assert done.returncode == 1 and done.stdout and "it was built for CPython 3." in told and "this is PyPy 3.9" in told

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 import torch
+from bounds import BOUND_S
 from extension import PYTHONPATH
 from replica_service import JOB, Service, token
 from small_training import Training
@@ -263,7 +264,7 @@ def test_without_a_token_no_copy_is_made(service, root, capfd):
 def test_a_save_is_told_and_the_session_leaves_while_its_copy_is_on_its_way(service, root, agent, monkeypatch):
     there = threading.Event()
     wait = checkpoint.SaveHandle.wait_for_replica
-    monkeypatch.setattr(checkpoint.SaveHandle, "wait_for_replica", lambda handle: there.wait(30) and wait(handle))
+    monkeypatch.setattr(checkpoint.SaveHandle, "wait_for_replica", lambda handle: there.wait(BOUND_S) and wait(handle))
     env = environment(service, root, 1, socket_path=agent.path)
     with glim.Session(environment=env) as run:
         run.track(model=torch.nn.Linear(1, 1))

@@ -12,7 +12,7 @@ import time
 import pytest
 import torch
 from extension import PYTHONPATH
-from fake_agent import wait_until
+from bounds import BOUND_S, wait_until
 from small_training import Training, train
 
 import glim
@@ -55,7 +55,7 @@ def slow_disk(monkeypatch):
     """Saves are durable when `slow_disk` is set."""
     free = threading.Event()
     wait = checkpoint.SaveHandle.wait
-    monkeypatch.setattr(checkpoint.SaveHandle, "wait", lambda handle: free.wait(30) and wait(handle))
+    monkeypatch.setattr(checkpoint.SaveHandle, "wait", lambda handle: free.wait(BOUND_S) and wait(handle))
     yield free
     free.set()
 
@@ -81,7 +81,7 @@ def test_the_next_save_waits_for_the_one_before(tmp_path, slow_disk):
         second.start()
         assert run.saves.is_busy
         slow_disk.set()
-        second.join(30)
+        second.join(BOUND_S)
     assert [os.path.basename(path) for path in checkpoint.checkpoints(tmp_path)] == ["step-00000003", "step-00000004"]
 
 
@@ -95,7 +95,7 @@ def test_leaving_waits_until_the_last_save_is_durable_and_told(agent, tmp_path, 
         leaves.join(0.05)  # not a wait: leave() has a chance to be wrong
         assert leaves.is_alive() and not agent.taken("leaving")
         slow_disk.set()
-        leaves.join(30)
+        leaves.join(BOUND_S)
         assert [m["type"] for m in agent.rank().messages] == ["saved", "leaving"]
 
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from extension import SDK
-from fake_agent import wait_until
+from bounds import wait_until
 
 from glim import stacks
 

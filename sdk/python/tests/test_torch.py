@@ -6,7 +6,7 @@ import random
 import numpy
 import pytest
 import torch
-from fake_agent import wait_until
+from bounds import wait_until
 from small_training import Training, train
 
 import glim

@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "nodeagent/os/run_program.h"
 #include "sdk/base/testing/folders.h"
@@ -26,16 +24,6 @@ constexpr std::size_t kOutputBytesMax = 16 << 20;
 constexpr const char* kWords = "glim-health: ";  // to standard error, which is the same file here
 
 }  // namespace
-
-bool Becomes(const std::function<bool()>& check, std::chrono::milliseconds limit) {
-  const char* slower = std::getenv("GLIM_TEST_SLOWER");  // this machine, than the one that the bounds are for
-  const auto until = std::chrono::steady_clock::now() + limit * std::max(1, slower ? std::atoi(slower) : 1);
-  while (!check()) {
-    if (std::chrono::steady_clock::now() >= until) return check();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 HealthChild::HealthChild() {
   Put("proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n");
@@ -123,23 +111,22 @@ std::optional<HealthLine> HealthChild::Find(HealthLine::Kind kind, const std::st
   return found;
 }
 
-std::optional<HealthLine> HealthChild::Event(const std::string& check, const std::string& device,
-                                             std::chrono::milliseconds limit) const {
-  Becomes([&] { return Find(HealthLine::Kind::kEvent, check, device).has_value(); }, limit);
+std::optional<HealthLine> HealthChild::Event(const std::string& check, const std::string& device) const {
+  Eventually([&] { return Find(HealthLine::Kind::kEvent, check, device).has_value(); });
   return Find(HealthLine::Kind::kEvent, check, device);
 }
 
 std::optional<HealthLine> HealthChild::Condition(const std::string& check, const std::string& device) const {
-  Becomes([&] { return Find(HealthLine::Kind::kCondition, check, device).has_value(); });
+  Eventually([&] { return Find(HealthLine::Kind::kCondition, check, device).has_value(); });
   return Find(HealthLine::Kind::kCondition, check, device);
 }
 
 bool HealthChild::IsOver(const std::string& check, const std::string& device) const {
-  return Becomes([&] { return Find(HealthLine::Kind::kConditionOver, check, device).has_value(); });
+  return Eventually([&] { return Find(HealthLine::Kind::kConditionOver, check, device).has_value(); });
 }
 
 bool HealthChild::IsComplete() const {
-  return Becomes([&] {
+  return Eventually([&] {
     for (const HealthLine& line : Lines()) {
       if (line.kind == HealthLine::Kind::kAlive && line.complete) return true;
     }

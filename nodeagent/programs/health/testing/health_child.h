@@ -3,19 +3,15 @@
 
 #include <sys/types.h>
 
-#include <chrono>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "nodeagent/health/wire/health_line.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/io/testing/temp_folder.h"
 
 namespace glim::nodeagent::health {
-
-// Polls until `check` holds.
-bool Becomes(const std::function<bool()>& check, std::chrono::milliseconds limit = std::chrono::seconds(20));
 
 class HealthChild {
  public:
@@ -45,8 +41,7 @@ class HealthChild {
   std::vector<std::string> Words() const;
   std::optional<HealthLine> Find(HealthLine::Kind kind, const std::string& check, const std::string& device) const;
   // Waits for it.
-  std::optional<HealthLine> Event(const std::string& check, const std::string& device,
-                                  std::chrono::milliseconds limit = std::chrono::seconds(20)) const;
+  std::optional<HealthLine> Event(const std::string& check, const std::string& device) const;
   std::optional<HealthLine> Condition(const std::string& check, const std::string& device) const;
   bool IsOver(const std::string& check, const std::string& device) const;
   // Until all has been looked at once.

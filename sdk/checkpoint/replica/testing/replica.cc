@@ -16,6 +16,7 @@
 
 #include "sdk/base/check.h"
 #include "sdk/base/testing/folders.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/checkpoint/format/crc32c.h"
 #include "sdk/checkpoint/format/layout.h"
 #include "sdk/checkpoint/format/manifest_json.h"
@@ -48,7 +49,7 @@ std::string ReadAddress(int descriptor) {
     const std::size_t end = text.find(';', at == std::string::npos ? text.size() : at);
     if (end != std::string::npos) return text.substr(at + kBefore.size(), end - at - kBefore.size());
     pollfd waiting{descriptor, POLLIN, 0};
-    GLIM_CHECK(::poll(&waiting, 1, 30'000) > 0, "glim-replica does not start: " + text);
+    GLIM_CHECK(::poll(&waiting, 1, LongWaitMs()) > 0, "glim-replica does not start: " + text);
     const ssize_t n = ::read(descriptor, some.data(), some.size());
     GLIM_CHECK(n > 0, "glim-replica does not start: " + text);
     text.append(some.data(), static_cast<std::size_t>(n));

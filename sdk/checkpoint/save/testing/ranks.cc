@@ -9,13 +9,14 @@
 #include <functional>
 #include <utility>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/checkpoint/format/manifest.h"
 #include "sdk/checkpoint/load/rows.h"
 
 namespace glim::checkpoint::testing {
 namespace {
 
-constexpr unsigned kPatienceSeconds = 120;
+constexpr std::chrono::seconds kHang{120};
 
 std::string ReadToEnd(int fd) {
   std::string text;
@@ -29,7 +30,7 @@ std::string ReadToEnd(int fd) {
 }
 
 [[noreturn]] void RunChild(int pipe, const std::function<std::string()>& body) {
-  ::alarm(kPatienceSeconds);
+  ::alarm(static_cast<unsigned>(Slower(kHang).count()));
   const std::string said = body();
   const bool written = ::write(pipe, said.data(), said.size()) == static_cast<ssize_t>(said.size());
   ::_exit(written ? 0 : 1);

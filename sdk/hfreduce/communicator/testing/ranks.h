@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/communicator/communicator.h"
 #include "sdk/hfreduce/node/testing/forked.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
@@ -82,7 +83,7 @@ inline CommunicatorOptions TestCommunicator(const std::string& transport) {
   options.id = "test-" + std::to_string(::getpid());
   options.transport = transport;
   // Over verbs, UCX makes large queues for each node, which takes long on an emulated machine.
-  options.timeout = transport == "verbs" ? Seconds(100) : Seconds(20);
+  options.timeout = transport == "verbs" ? Seconds(100) : LongWaitDuration();
   return options;
 }
 

@@ -8,13 +8,15 @@
 #include <filesystem>
 #include <iterator>
 
+#include "sdk/base/testing/waits.h"
+
 namespace glim::hfreduce::testing {
 namespace {
 
-constexpr unsigned kHangSeconds = 150;
-
 // Of the test's own process, also in those that it forks: two runs of a test at a time do not meet.
 const std::string kRun = std::to_string(::getpid()) + "-";
+
+constexpr std::chrono::seconds kHang{150};
 
 }  // namespace
 
@@ -26,7 +28,7 @@ Forked::Forked(std::uint32_t count, const std::function<std::string(std::uint32_
     GLIM_CHECK(pid >= 0, "fork");
     if (pid == 0) {
       ::close(ends[0]);
-      ::alarm(kHangSeconds);
+      ::alarm(static_cast<unsigned>(Slower(kHang).count()));
       const std::string said = body(rank).substr(0, 4000);
       if (!said.empty()) (void)!::write(ends[1], said.data(), said.size());
       ::_exit(0);
@@ -79,7 +81,7 @@ SegmentOptions TestOptions(std::uint32_t ranks, std::uint32_t local_rank, const 
   options.stage_bytes = 128 << 10;
   options.result_bytes = 128 << 10;
   options.arena_bytes = 16 << 20;
-  options.timeout = Seconds(20);
+  options.timeout = LongWaitDuration();
   return options;
 }
 

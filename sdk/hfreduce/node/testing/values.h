@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/node/node_reduce.h"
 
 namespace glim::hfreduce::testing {
 
 // So that short data has many chunks.
-inline constexpr NodeReduceOptions kSmallChunks{
-    .chunk_bytes_max = 16 << 10, .each_bytes_max = 1 << 10, .timeout = Seconds(20)};
+inline const NodeReduceOptions kSmallChunks{
+    .chunk_bytes_max = 16 << 10, .each_bytes_max = 1 << 10, .timeout = LongWaitDuration()};
 
 // Element i of a rank in the operation of this number.
 inline std::int32_t ValueOf(std::size_t i, std::uint32_t rank, int number) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/rendezvous/secret.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/net/socket.h"
@@ -26,7 +27,7 @@ inline Secret SecretOf(char digit, const std::string& attempt = "7.1") {
 inline UniqueFd ConnectTo(const net::SocketAddress& address, const std::string& said = "") {
   Result<UniqueFd> socket = net::StartConnect(address);
   GLIM_CHECK(socket.ok(), socket.status().message());
-  (void)net::AwaitReady(socket->get(), POLLOUT, net::Deadline(Seconds(10)));
+  (void)net::AwaitReady(socket->get(), POLLOUT, net::Deadline(LongWaitDuration()));
   (void)::send(socket->get(), said.data(), said.size(), MSG_NOSIGNAL);
   return std::move(socket).value();
 }
@@ -50,7 +51,7 @@ inline std::vector<UniqueFd> CrowdAt(const net::SocketAddress& address, int size
 // So many bytes, or what came until the other side ended the connection or ten seconds had passed.
 inline std::string HearBytes(int socket, std::size_t bytes) {
   std::string heard;
-  const net::Deadline deadline(Seconds(10));
+  const net::Deadline deadline(LongWaitDuration());
   while (heard.size() < bytes && net::AwaitReady(socket, POLLIN, deadline)) {
     char some[256];
     const ssize_t n = ::recv(socket, some, std::min(sizeof some, bytes - heard.size()), 0);
@@ -62,7 +63,7 @@ inline std::string HearBytes(int socket, std::size_t bytes) {
 
 // Within ten seconds, whatever it says before.
 inline bool IsEndedByTheOther(int socket) {
-  const net::Deadline deadline(Seconds(10));
+  const net::Deadline deadline(LongWaitDuration());
   while (net::AwaitReady(socket, POLLIN, deadline)) {
     char some[256];
     if (::recv(socket, some, sizeof some, 0) <= 0) return true;

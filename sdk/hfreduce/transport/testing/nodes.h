@@ -17,14 +17,13 @@
 #include <vector>
 
 #include "sdk/base/check.h"
+#include "sdk/base/testing/waits.h"
 #include "sdk/hfreduce/rendezvous/testing/memory_store.h"
 #include "sdk/hfreduce/transport/connect_transport.h"
 #include "sdk/hfreduce/transport/ucx_transport.h"
 #include "sdk/net/rdma.h"
 
 namespace glim::hfreduce {
-
-inline constexpr Duration kPatience = Seconds(30);
 
 // One way of moving messages that the contract holds for.
 struct Wire {
@@ -137,7 +136,7 @@ inline std::vector<TestNode> ConnectAll(const TransportOptions& options, NodeInd
       for (NodeIndex peer = 0; peer < count; ++peer) {
         if (peer != self) peers.push_back(peer);
       }
-      auto made = ConnectTransport(OptionsOfNode(options, self), self, peers, store, kPatience);
+      auto made = ConnectTransport(OptionsOfNode(options, self), self, peers, store, LongWaitDuration());
       GLIM_CHECK(made.ok(), made.status().message());
       nodes[self].transport = std::move(made).value();
       nodes[self].recorder.transport = nodes[self].transport.get();
@@ -155,7 +154,7 @@ inline void DestroyTogether(std::vector<TestNode>& nodes) {
 
 // Drives every node until the condition holds. False: it did not, in a long time.
 inline bool Until(std::vector<TestNode>& nodes, const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatience.ms);
+  const auto end = std::chrono::steady_clock::now() + LongWait();
   while (!condition()) {
     bool any = false;
     for (TestNode& node : nodes) {
