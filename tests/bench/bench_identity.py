@@ -1,8 +1,8 @@
 """tests/bench/run identity: what TLS, tokens and the audit trail cost.
 
 Two schedulers run at once, one with identity and one without, each with its store on the same disk; what is compared is
-measured on both in turn, so that what else the machine does is in both. `--reconnect N` lets N simulated agents with
-certificates of their own come back after a restart of the scheduler, from two niced processes."""
+measured on both in turn, so that what else the machine does is in both. Then simulated agents with certificates of
+their own come back after a restart of the scheduler, from two niced processes."""
 
 import contextlib
 import json
@@ -122,9 +122,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="of submissions to both [5]")
     parser.add_argument("--seconds", type=float, default=4, help="of each [4]")
     parser.add_argument("--times", type=int, default=100, help="starts of `glim queue` [100]")
-    parser.add_argument(
-        "--reconnect", type=int, default=0, metavar="N", help="agents that come back; 10000 is the aim's [0]"
-    )
+    parser.add_argument("--reconnect", type=int, default=2000, metavar="N", help="agents that come back; 0: none [2000]")
     args = options_of(parser)
     figures = Figures("identity")
     with folder_on_disk(args.dir) as folder:
