@@ -122,7 +122,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="of submissions to both [5]")
     parser.add_argument("--seconds", type=float, default=4, help="of each [4]")
     parser.add_argument("--times", type=int, default=100, help="starts of `glim queue` [100]")
-    parser.add_argument("--reconnect", type=int, default=2000, metavar="N", help="agents that come back; 0: none [2000]")
+    parser.add_argument(
+        "--reconnect", type=int, default=2000, metavar="N", help="agents that come back; 0: none [2000]"
+    )
     args = options_of(parser)
     figures = Figures("identity")
     with folder_on_disk(args.dir) as folder:

@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from programs import BIN, chosen
 from cluster.processes import SLOWER
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATIENCE_S = 300
+PATIENCE_S, ENDS_S = 300, 60
 SHOWN = 60  # lines of what a benchmark that failed said
 # What each has to tell.
 EXPECTED = {
@@ -140,6 +141,17 @@ def fault_of(name, out, is_root):
     return f"it does not tell: {', '.join(missing)}" if missing else None
 
 
+def end(process):
+    """Ends it in order, if that helps in time, and returns what it said last."""
+    process.terminate()
+    try:
+        out, error = process.communicate(timeout=ENDS_S * SLOWER)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, error = process.communicate()
+    return "\n".join([*out.splitlines()[-SHOWN:], *error.splitlines()[-SHOWN:]])
+
+
 def try_one(name, bin_folder, is_root):
     """What went wrong, in words; None: nothing did."""
     argv = [sys.executable, os.path.join(HERE, f"bench_{name}.py"), "--quick"]
@@ -149,9 +161,10 @@ def try_one(name, bin_folder, is_root):
         try:
             out, error = process.communicate(timeout=bound)
         except subprocess.TimeoutExpired:
-            process.terminate()
-            out, error = process.communicate()
-            return f"not done after {bound:g} s\n{out}{error}"
+            return f"not done after {bound:g} s\n{end(process)}"
+        except BaseException:
+            end(process)
+            raise
     if process.returncode != 0:
         last = "\n".join(error.splitlines()[-SHOWN:])
         return f"exit code {process.returncode}\n{last}"
@@ -165,6 +178,7 @@ def main():
     parser.add_argument("--bin", default=BIN, help="where the programs are [build/release/bin, or GLIM_TEST_BIN]")
     parser.add_argument("--only", default=",".join(EXPECTED), help=f"some of: {','.join(EXPECTED)}")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     is_root = os.geteuid() == 0
     passed, failed = 0, 0
     for name in chosen(parser, "only", args.only, EXPECTED):

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -27,7 +28,8 @@ def parser_of(name, description, quick):
 
 
 def options_of(parser):
-    """What is given stands, --quick or not."""
+    """What is given stands, --quick or not. From here on a SIGTERM ends the program like Ctrl-C, with all stopped."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if parser.parse_known_args()[0].quick:
         parser.set_defaults(**parser.quick)
     return parser.parse_args()
