@@ -52,10 +52,11 @@ def _may(user, path, wanted):
     return info.st_mode >> shift & wanted == wanted
 
 
-def open_way(path):
-    """Makes private folders that lie below /tmp, and are ours, passable on the way to this one."""
-    above = os.path.dirname(os.path.realpath(path))
-    while above.startswith("/tmp/"):
+def open_way(path, own):
+    """Makes private folders of ours passable on the way to this one: those below /tmp, and `own` with what lies in
+    it."""
+    above, own = os.path.dirname(os.path.realpath(path)), os.path.realpath(own)
+    while above.startswith("/tmp/") or above == own or above.startswith(own + "/"):
         info = os.stat(above)
         if not info.st_mode & 0o001 and info.st_uid == os.geteuid():
             os.chmod(above, info.st_mode & 0o777 | 0o011)

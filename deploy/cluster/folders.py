@@ -6,9 +6,10 @@ import subprocess
 import tempfile
 
 
-def make_folder(prefix):
-    """Short: a Unix socket's address holds 107 bytes."""
-    return os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir="/tmp"))
+def make_folder(prefix, within="/tmp"):
+    """Short: a Unix socket's address holds 107 bytes. It is ours alone: what tasks may pass of it is the cluster's to
+    say (LocalCluster.open_to_tasks)."""
+    return os.path.realpath(tempfile.mkdtemp(prefix=prefix, dir=within))
 
 
 def tag_of(folder):

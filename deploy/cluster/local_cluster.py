@@ -131,7 +131,7 @@ class LocalCluster(AgentCommands):
         """In containers tasks are other users than we: the way to this folder is theirs, and they may make there what
         is their own."""
         if self.task_user:
-            open_way(path)
+            open_way(path, self.folder)
             os.chmod(path, mode)
 
     def make_snapshots_folder(self):
@@ -142,7 +142,14 @@ class LocalCluster(AgentCommands):
             self.open_to_tasks(path, 0o1733)
 
     def check_readable(self):
-        """That tasks may read the SDK as it was built. (The way there need not be theirs: agents show it to them.)"""
+        """That tasks may read the SDK as it was built (the way there need not be theirs: agents show it to them), and
+        reach the folder for jobs."""
+        closed = self.task_user and closed_to(self.task_user, self.jobs)
+        if closed:
+            raise RuntimeError(
+                f"tasks in containers are never root: one with uid {self.task_user[0]} has to reach {self.jobs}, and "
+                f"{closed} is closed to it: chmod o+x {closed}, or make the cluster elsewhere"
+            )
         sdk = sdk_folder(ROOT)
         for user in [self.task_user, *self.user_ids.values()] if self.task_user else []:
             for path in filter(os.path.exists, [os.path.join(sdk, "python", "glim", "__init__.py")]):

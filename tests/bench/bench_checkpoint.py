@@ -4,7 +4,6 @@ Whoever is compared takes turns, so that all see the same noise; ratios are medi
 each time, and durable: fio ends with an fsync, torch.save and the plain write are followed by one.
 """
 
-import argparse
 import os
 import shutil
 import sys
@@ -13,37 +12,27 @@ import tempfile
 import checkpoint_rows
 from checkpoint_runs import Runs
 from figures import Figures, filesystem_of
+from programs import ROOT, chosen, options_of, parser_of, size_of
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def size(word):
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-    number, unit = (word[:-3], units[word[-3:]]) if word[-3:] in units else (word, 1)
-    return int(number) * unit
+QUICK = {"bytes": 4 << 20, "rounds": 1, "tensors": 1000}
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        prog="tests/bench/run checkpoint", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="where the programs are")
+    parser = parser_of("checkpoint", __doc__, QUICK)
     parser.add_argument("--dir", default=ROOT, help="a folder on the disk in question [the checkout]")
-    parser.add_argument("--bytes", type=size, default=1 << 30, help="of all tensors [1GiB]")
+    parser.add_argument("--bytes", type=size_of, default=1 << 30, help="of all tensors [1GiB]")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each [5]")
     every = ",".join(checkpoint_rows.ROWS)
     parser.add_argument("--rows", default=every, help=f"some of: {every}")
-    args = parser.parse_args()
-    rows = args.rows.split(",")
-    for name in rows:
-        if name not in checkpoint_rows.ROWS:
-            parser.error(f"--rows: '{name}' is none; there are: {', '.join(checkpoint_rows.ROWS)}")
+    parser.add_argument("--tensors", type=int, default=100_000, help="of 4 KiB, of the row 'small' [100000]")
+    args = options_of(parser)
+    rows = chosen(parser, "rows", args.rows, checkpoint_rows.ROWS)
     if not shutil.which("fio"):
         sys.exit("fio is not there; install it: deploy/install-deps bench")
     figures = Figures("checkpoint")
     folder = tempfile.mkdtemp(prefix="glim-bench-", dir=args.dir)
     try:
-        runs = Runs(args.bin, folder, args.bytes, args.rounds)
+        runs = Runs(args.bin, folder, args.bytes, args.rounds, args.tensors)
         for name in rows:
             figures.tell(
                 "load_average_before",

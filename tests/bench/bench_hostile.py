@@ -2,39 +2,39 @@
 killed N times by a real agent in each runtime, a third of them without their shim; and what an idle agent costs beside
 tasks. As root. One line of JSON a figure; a round that leaves anything behind ends the run with its evidence."""
 
-import argparse
-import json
 import os
 import re
-import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAM = os.path.join(ROOT, "build", "release", "test", "agent_test")
+from figures import Figures
+from programs import options_of, output_of, parser_of
+
+PATIENCE_S = 6 * 3600
+QUICK = {"rounds": 8}  # each kind of task once
 
 
-def run(only, **more):
-    command = [PROGRAM, f"--gtest_filter={only}"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **more})
-    if done.returncode != 0 or "[  PASSED  ]" not in done.stdout:
-        sys.exit(f"{' '.join(command)}\n{done.stdout[-8000:]}\n{done.stderr[-4000:]}")
-    return done.stdout
+def said_by(program, only, **more):
+    text = output_of([program, f"--gtest_filter={only}"], PATIENCE_S, {**os.environ, **more})
+    if not re.search(r"^\[  PASSED  \] [1-9]", text, re.MULTILINE):
+        sys.exit(f"{program}: no test is named {only}")
+    return text
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=500, help="tasks in each runtime (500)")
-    options = parser.parse_args()
+    parser = parser_of("hostile", __doc__, QUICK)
+    parser.add_argument("--rounds", type=int, default=500, help="tasks in each runtime [500]")
+    args = options_of(parser)
     if os.geteuid() != 0:
         sys.exit("hostile tasks are held by their groups, which only root's agent has: run as root")
+    figures = Figures("hostile")
+    program = os.path.join(os.path.dirname(args.bin), "test", "agent_test")
     for runtime in ("process", "runc"):
-        text = run(f"*HostileTest.NothingIsLeft/{runtime}", GLIM_HOSTILE_ROUNDS=str(options.rounds))
+        text = said_by(program, f"*HostileTest.NothingIsLeft/{runtime}", GLIM_HOSTILE_ROUNDS=str(args.rounds))
         seconds = int(re.search(r"NothingIsLeft/\w+ \((\d+) ms\)", text)[1]) / 1000
-        row = {"figure": "hostile", "runtime": runtime, "rounds": options.rounds, "left": 0}
-        print(json.dumps({**row, "seconds": seconds}), flush=True)
-        text = run(f"*CensusTest.AnIdleAgentCostsNextToNothing/{runtime}")
+        figures.tell("hostile_tasks_left", 0, "tasks", args.rounds, 0, runtime=runtime, seconds=seconds)
+        text = said_by(program, f"*CensusTest.AnIdleAgentCostsNextToNothing/{runtime}")
         share = float(re.search(r"an idle agent: ([0-9.]+) %", text)[1])
-        print(json.dumps({"figure": "idle_agent", "runtime": runtime, "core_percent": share}), flush=True)
+        figures.tell("idle_agent", share, "% of a core", 1, runtime=runtime)
 
 
 if __name__ == "__main__":

@@ -1,84 +1,45 @@
 """tests/bench/run identity: what TLS, tokens and the audit trail cost.
 
 Two schedulers run at once, one with identity and one without, each with its store on the same disk; what is compared is
-measured on both in turn, so that what else the machine does is in both. `--reconnect N` lets N simulated agents with
-certificates of their own come back after a restart of the scheduler, from two niced processes."""
+measured on both in turn, so that what else the machine does is in both. Then simulated agents with certificates of
+their own come back after a restart of the scheduler, from two niced processes."""
 
-import argparse
+import contextlib
 import json
 import os
 import signal
 import statistics
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "deploy"))
+from programs import options_of, parser_of, told_by
 
-from bench_submit import process_ms  # noqa: E402
-from cluster.folders import remove_folder  # noqa: E402
-from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
-from cluster.spec import Examples  # noqa: E402
-from figures import Figures, fdatasync_ms, filesystem_of  # noqa: E402
-from reconnect import reconnect  # noqa: E402
+from bench_submit import process_ms
+from clusters import add_dir, block, busy_queue, folder_on_disk, running, submitters
+from figures import Figures, fdatasync_ms, filesystem_of
+from reconnect import reconnect
 
-BIN = os.path.join(ROOT, "build", "release", "bin")
-SERVER_TEST = os.path.join(ROOT, "build", "release", "test", "server_test")
-BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
 SHARE_AIM, QUEUE_AIM_MS, FLOOD_AIM_MS, FLOOD_AIM_TIMES = 0.9, 20, 20, 5
 CLIENTS = 8
+QUICK = {"rounds": 1, "seconds": 0.5, "times": 3, "reconnect": 20}
 
 
-def rights(figures, folder):
-    """Methods that the table of permissions lacks, and roles that no test calls every method in."""
-    told = os.path.join(folder, "rights.json")
-    tests = "Permissions.EachMethodHasOneRowAndEachRowAMethod:RolesTest.EachMethodInEachRoleAndScopeIsAsTheTableSays"
-    argv = [SERVER_TEST, f"--gtest_filter={tests}", f"--gtest_output=json:{told}"]
-    done = subprocess.run(argv, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"the tests of rights failed:\n{done.stdout}")
-    with open(told) as file:
-        found = [one for suite in json.load(file)["testsuites"] for one in suite["testsuite"]]
-    properties = {key: value for one in found for key, value in one.items()}
-    methods = int(properties["methods"])
-    figures.tell("methods_without_a_row", int(properties["methods_without_a_row"]), "methods", methods, 0)
-    figures.tell("roles_without_a_test", int(properties["roles_without_a_test"]), "roles", methods, 0)
-
-
-def start(folder, name, secure):
-    own = os.path.join(folder, name)
-    os.makedirs(own)
-    cluster = LocalCluster(
-        BIN, own, nodes={"n1": ("A", "a1")}, config=CONFIG + BOUNDS, log_level="error", runtime="process", secure=secure
-    )
-    cluster.start()
-    blocker = cluster.glim.submit(Examples(ROOT, cluster.jobs, cluster.task_user).make("blocker", "exec sleep 3600"))
-    cluster.wait_state(blocker, "running", 30)  # what follows stays in the queue
-    return cluster
-
-
-def who(cluster, clients):
-    """How glim-bench-submit says who asks."""
-    tokens = cluster.glim.tokens
-    if not tokens:
-        return []
-    files = [tokens.file_of(f"bench-{number}", cluster.glim) for number in range(clients)]
-    return ["--ca", tokens.authority, "--token-file", *files]
+@contextlib.contextmanager
+def one_node(args, secure):
+    """Yields a running cluster on a folder of its own; what is submitted to it stays in the queue."""
+    with folder_on_disk(args.dir) as folder:
+        cluster = busy_queue(args.bin, folder, nodes={"n1": ("A", "a1")}, runtime="process", secure=secure)
+        with running(cluster) as examples:
+            block(cluster, examples, 1)
+            yield cluster
 
 
 def load(cluster, clients, outstanding, seconds, more=()):
     """What glim-bench-submit tells."""
-    argv = [os.path.join(BIN, "glim-bench-submit"), "--server", cluster.server, "--nodes", "1"]
-    argv += ["--clients", str(clients), "--outstanding", str(outstanding), "--seconds", str(seconds)]
-    done = subprocess.run(
-        [*argv, *(more or who(cluster, clients))], capture_output=True, text=True, timeout=seconds + 90
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"glim-bench-submit: {done.stderr}")
-    return json.loads(done.stdout)
+    argv = [cluster.program("glim-bench-submit"), "--server", cluster.server, "--nodes", 1, "--clients", clients]
+    argv += ["--outstanding", outstanding, "--seconds", seconds]
+    return told_by([*argv, *(more or submitters(cluster, clients))], seconds + 90)
 
 
 def submissions(figures, clusters, seconds, rounds):
@@ -99,7 +60,7 @@ def queue_processes(figures, clusters, times):
     took = {name: [] for name in (*clusters, "nothing")}
     for number in range(-3, times):
         for name, cluster in clusters.items():
-            value = process_ms([os.path.join(BIN, "glim"), "queue"], cluster.glim.env_of(), nothing)
+            value = process_ms([cluster.program("glim"), "queue"], cluster.glim.env_of(), nothing)
             if number >= 0:
                 took[name].append(value)
         took["nothing"].append(process_ms(["/bin/true"], {}, nothing))
@@ -138,7 +99,7 @@ def flood(figures, cluster, seconds):
     """One user's calls as fast as half a core makes them; what another one then waits for an answer."""
     other = ["--ca", cluster.glim.tokens.authority, "--token-file", cluster.glim.tokens.file_of("calm", cluster.glim)]
     idle = load(cluster, 1, 1, seconds, other)
-    argv = [os.path.join(BIN, "glim-bench-submit"), "--server", cluster.server, "--nodes", "1", "--flood"]
+    argv = [cluster.program("glim-bench-submit"), "--server", cluster.server, "--nodes", "1", "--flood"]
     argv += ["--clients", "32", "--outstanding", "8", "--seconds", str(seconds + 4)]
     argv += [*other[:3], cluster.glim.tokens.file_of("flood", cluster.glim)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as flooder:
@@ -156,37 +117,26 @@ def flood(figures, cluster, seconds):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run identity", description=__doc__)
-    parser.add_argument("--dir", default="/var/tmp", help="where the folders are made: not a tmpfs [/var/tmp]")
+    parser = parser_of("identity", __doc__, QUICK)
+    add_dir(parser)
     parser.add_argument("--rounds", type=int, default=5, help="of submissions to both [5]")
     parser.add_argument("--seconds", type=float, default=4, help="of each [4]")
     parser.add_argument("--times", type=int, default=100, help="starts of `glim queue` [100]")
     parser.add_argument(
-        "--reconnect", type=int, default=0, metavar="N", help="agents that come back; 10000 is the aim's [0]"
+        "--reconnect", type=int, default=2000, metavar="N", help="agents that come back; 0: none [2000]"
     )
-    args = parser.parse_args()
-    kind = filesystem_of(args.dir)
-    if kind in ("tmpfs", "ramfs"):
-        sys.exit(f"{args.dir} is a {kind}: nothing is durable there; give another folder with --dir")
+    args = options_of(parser)
     figures = Figures("identity")
-    folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
-    clusters = {}
-    try:
-        rights(figures, folder)
-        figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
-        for name, secure in (("identity", True), ("plaintext", False)):
-            clusters[name] = start(folder, name, secure)
+    with folder_on_disk(args.dir) as folder:
+        figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=filesystem_of(folder))
+    with one_node(args, secure=True) as identity, one_node(args, secure=False) as plaintext:
+        clusters = {"identity": identity, "plaintext": plaintext}
         queue_processes(figures, clusters, args.times)
         submissions(figures, clusters, args.seconds, args.rounds)
-        flood(figures, clusters["identity"], args.seconds)
-        for name in list(clusters):
-            clusters.pop(name).stop(cancel=False)
-        if args.reconnect:
-            reconnect(figures, folder, args.reconnect)
-    finally:
-        for cluster in clusters.values():
-            cluster.stop(cancel=False)
-        remove_folder(folder)
+        flood(figures, identity, args.seconds)
+    if args.reconnect:
+        with folder_on_disk(args.dir) as folder:
+            reconnect(figures, args.bin, folder, args.reconnect)
 
 
 if __name__ == "__main__":

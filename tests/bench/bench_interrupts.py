@@ -6,25 +6,21 @@ the agents and the supervisors; `machine` has runc, the end of the ranks and the
 something on a machine that does nothing else. The writer fills and syncs a file in the same file system, as a
 checkpoint does."""
 
-import argparse
+import contextlib
 import os
 import subprocess
-import sys
-import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "deploy"))
+from programs import chosen, options_of, parser_of
 
-from cluster.folders import remove_folder  # noqa: E402
-from cluster.local_cluster import LocalCluster  # noqa: E402
-from cluster.spec import Examples  # noqa: E402
-from figures import Figures, fdatasync_ms, filesystem_of, percentile  # noqa: E402
-from interrupts import NODES, Interrupts, Trainings  # noqa: E402
+from cluster.local_cluster import LocalCluster
+from clusters import add_dir, folder_on_disk, running, runtimes
+from figures import Figures, fdatasync_ms, filesystem_of, percentile
+from interrupts import NODES, Interrupts, Trainings
 
-BIN = os.path.join(ROOT, "build", "release", "bin")
-IDLE_SECONDS = 10
-WRITER = "while :; do head -c 1500M /dev/zero >{path} && sync -d {path}; done"
+LOADS = ("nothing", "training", "writer")
+QUICK = {"times": 1, "idle": 1, "written": 50}
+WRITER = "while :; do head -c {mib}M /dev/zero >{path} && sync -d {path}; done"
 
 
 class Daemons:
@@ -45,6 +41,7 @@ class Daemons:
             return int(dict(line.split() for line in file)["usage_usec"]) / 1000
 
     def remove(self):
+        """Once the cluster has stopped."""
         if self.group:
             os.rmdir(self.group)
 
@@ -65,11 +62,11 @@ def _is_unified(path):
 
 
 class Writer:
-    def __init__(self, folder):
-        self.path = os.path.join(folder, "written")
+    def __init__(self, folder, mib):
+        self.path, self.mib = os.path.join(folder, "written"), mib
 
     def __enter__(self):
-        command = WRITER.format(path=self.path)
+        command = WRITER.format(path=self.path, mib=self.mib)
         self.process = subprocess.Popen(["/bin/sh", "-c", command], start_new_session=True)
 
     def __exit__(self, *_):
@@ -78,14 +75,15 @@ class Writer:
         os.unlink(self.path)
 
 
-def measure(figures, cluster, examples, daemons, load, times):
+def measure(figures, cluster, examples, daemons, load, args):
+    times = args.times
     interrupts = Interrupts(cluster, examples, load)
     interrupts.run(1)  # what happens once is not counted
     more = {"runtime": cluster.runtime, "beside": load}
     clocks = {name: clock for name, clock in (("daemons", daemons), ("machine", Machine())) if clock.group}
     before = {name: clock.used_ms() for name, clock in clocks.items()}
-    time.sleep(IDLE_SECONDS)
-    idle = {name: (clock.used_ms() - before[name]) / IDLE_SECONDS for name, clock in clocks.items()}
+    time.sleep(args.idle)
+    idle = {name: (clock.used_ms() - before[name]) / args.idle for name, clock in clocks.items()}
     began, before = time.monotonic(), {name: clock.used_ms() for name, clock in clocks.items()}
     interrupts.run(times)
     seconds = time.monotonic() - began
@@ -106,37 +104,38 @@ def measure(figures, cluster, examples, daemons, load, times):
     interrupts.end()
 
 
+def beside(load, cluster, examples, args):
+    """What runs for as long as the block lasts."""
+    if load == "training":
+        return Trainings(cluster, examples, cluster.folder)
+    return Writer(cluster.folder, args.written) if load == "writer" else contextlib.nullcontext()
+
+
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run interrupts", description=__doc__)
-    parser.add_argument("--dir", default="/var/tmp", help="where the cluster's folder is made [/var/tmp]")
+    parser = parser_of("interrupts", __doc__, QUICK)
+    add_dir(parser)
     parser.add_argument("--times", type=int, default=100, help="interrupts beside each load [100]")
-    parser.add_argument("--loads", default="nothing,training,writer", help="[nothing,training,writer]")
-    parser.add_argument("--runtimes", default="runc,process" if os.geteuid() == 0 else "process")
-    args = parser.parse_args()
+    parser.add_argument("--loads", default=",".join(LOADS), help=f"[{','.join(LOADS)}]")
+    parser.add_argument("--runtimes", default=",".join(runtimes()), help=f"[{','.join(runtimes())}]")
+    parser.add_argument("--idle", type=int, default=10, help="seconds between interrupts, for what is used then [10]")
+    parser.add_argument("--written", type=int, default=1500, help="MiB that the writer writes at a time [1500]")
+    args = options_of(parser)
+    loads = chosen(parser, "loads", args.loads, LOADS)
     figures = Figures("interrupts")
-    for runtime in args.runtimes.split(","):
-        folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
-        cluster = LocalCluster(BIN, folder, runtime=runtime)
-        try:
-            syncs = sorted(fdatasync_ms(folder))
+    for runtime in chosen(parser, "runtimes", args.runtimes, runtimes()):
+        with folder_on_disk(args.dir) as folder:
+            syncs = fdatasync_ms(folder)
             figures.tell("raw_fdatasync_p99", round(percentile(syncs, 0.99), 3), "ms", len(syncs))
-            cluster.start()
-            daemons = Daemons(cluster)
-            examples = Examples(ROOT, cluster.jobs, cluster.task_user)
-            for load in args.loads.split(","):
-                if load == "training":
-                    with Trainings(cluster, examples, folder):
-                        measure(figures, cluster, examples, daemons, load, args.times)
-                elif load == "writer":
-                    with Writer(folder):
-                        measure(figures, cluster, examples, daemons, load, args.times)
-                else:
-                    measure(figures, cluster, examples, daemons, load, args.times)
-        finally:
-            for fault in cluster.stop(cancel=False):
-                print(fault, file=sys.stderr)
-            remove_folder(folder)
-        daemons.remove()
+            cluster, daemons = LocalCluster(args.bin, folder, runtime=runtime), None
+            try:
+                with running(cluster) as examples:
+                    daemons = Daemons(cluster)
+                    for load in loads:
+                        with beside(load, cluster, examples, args):
+                            measure(figures, cluster, examples, daemons, load, args)
+            finally:
+                if daemons:
+                    daemons.remove()
 
 
 if __name__ == "__main__":

@@ -1,53 +1,26 @@
 """tests/bench/run main: the figures of the main job."""
 
-import argparse
-import json
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "deploy"))
+from programs import lines_of, options_of, output_of, parser_of, told_by
 
-from bare_runc import BareRunc  # noqa: E402
-from cluster.folders import remove_folder  # noqa: E402
-from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
-from cluster.spec import Examples  # noqa: E402
-from figures import Figures, fdatasync_ms, filesystem_of  # noqa: E402
-from interrupts import Interrupts, Trainings, first_line  # noqa: E402
+from bare_runc import BareRunc
+from clusters import add_dir, block, busy_queue, folder_on_disk, running, runtimes, submitters
+from figures import Figures, fdatasync_ms, filesystem_of
+from interrupts import Interrupts, Trainings, first_line
 
-BIN = os.path.join(ROOT, "build", "release", "bin")
-BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
-
-
-def bench_identity(cluster, users=8):
-    """What glim-bench-submit is to know: the authority, and a token for each client."""
-    tokens = cluster.glim.tokens
-    files = [tokens.file_of(f"bench-{number}", cluster.glim) for number in range(users)]
-    return ["--ca", tokens.authority, "--token-file", *files]
+CLIENTS = 8
+QUICK = {"jobs": 3, "interrupts": 2, "seconds": 0.5, "seeds": 2, "recoveries": 1, "running": 20, "queued": 200}
 
 
 class Bench:
-    def __init__(self, folder, figures, runtime):
-        self.folder, self.figures = folder, figures
-        self.cluster = LocalCluster(BIN, folder, config=CONFIG + BOUNDS, log_level="error", runtime=runtime)
-        self.examples = None
+    """`cluster` runs."""
 
-    def __enter__(self):
-        self.cluster.start()
-        self.examples = Examples(ROOT, self.cluster.jobs, self.cluster.task_user)
-        return self
-
-    def __exit__(self, *_):
-        for fault in self.cluster.stop(cancel=False):
-            print(fault, file=sys.stderr)
-
-    @property
-    def glim(self):
-        return self.cluster.glim
+    def __init__(self, bin_folder, cluster, examples, figures):
+        self.bin, self.cluster, self.glim, self.examples = bin_folder, cluster, cluster.glim, examples
+        self.figures = figures
 
     # ---- submission to the first line
 
@@ -58,8 +31,8 @@ class Bench:
         """A copy of a task's container, for runc alone."""
         model = self.glim.submit(self.examples.make("model", "exec sleep 600"))
         task = self.cluster.wait_state(model, "running", 30)["attempts"][0]["tasks"][0]
-        task_folder = os.path.join(self.folder, task["node"], "tasks", f"{model}.1.0")
-        bare = BareRunc(os.path.join(self.folder, "bare"), task_folder, self.cluster.control_group)
+        task_folder = os.path.join(self.cluster.folder, task["node"], "tasks", f"{model}.1.0")
+        bare = BareRunc(os.path.join(self.cluster.folder, "bare"), task_folder, self.cluster.control_group)
         self.glim.text("cancel", model)
         self.cluster.wait_idle(10)
         return bare
@@ -115,45 +88,29 @@ class Bench:
         interrupts.end()
 
     def interrupts_beside_training(self, times):
-        with Trainings(self.cluster, self.examples, self.folder):
+        with Trainings(self.cluster, self.examples, self.cluster.folder):
             self.interrupts(times, "training")
 
     # ---- submissions
 
     def submissions(self, seconds):
-        blocker = self.glim.submit(self.examples.make("blocker", "exec sleep 3600", nodes=4))
-        self.cluster.wait_state(blocker, "running", 30)
+        block(self.cluster, self.examples, 4)
         runs = (
             (1, 1, None, "durable_submissions_one_at_a_time"),
             (1, 16, 5000, "durable_submissions"),
             (100, 1, 11000, "durable_submissions_batched"),
         )
         for batch, outstanding, aim, metric in runs:
-            argv = [
-                os.path.join(BIN, "glim-bench-submit"),
-                "--server",
-                self.cluster.server,
-                "--clients",
-                "8",
-                "--batch",
-                str(batch),
-                "--outstanding",
-                str(outstanding),
-                "--seconds",
-                str(seconds),
-                *bench_identity(self.cluster),
-            ]
-            result = subprocess.run(argv, capture_output=True, text=True, timeout=seconds + 90)
-            if result.returncode != 0:
-                raise RuntimeError(f"glim-bench-submit: {result.stderr}")
-            told = json.loads(result.stdout)
+            argv = [os.path.join(self.bin, "glim-bench-submit"), "--server", self.cluster.server, "--clients", CLIENTS]
+            argv += ["--batch", batch, "--outstanding", outstanding, "--seconds", seconds]
+            told = told_by([*argv, *submitters(self.cluster, CLIENTS)], seconds + 90)
             self.figures.tell(
                 metric,
                 told["per_second"],
                 "jobs/s",
                 told["jobs"],
                 aim,
-                clients=8,
+                clients=CLIENTS,
                 batch=batch,
                 outstanding_each=outstanding,
                 rpc_p50_ms=told["rpc_p50_ms"],
@@ -161,92 +118,65 @@ class Bench:
             )
 
 
-def simulation(figures, seeds):
+def simulation(bin_folder, figures, seeds):
     """Events a second of the whole simulated cluster, every invariant checked after every batch; on one core."""
     for metric, faults in (("simulated_events", []), ("simulated_events_with_faults", ["--faults"])):
         began = time.perf_counter()
-        result = subprocess.run(
-            [os.path.join(BIN, "glim-sim"), "--seeds", str(seeds), "--json", *faults], capture_output=True, text=True
-        )
+        lines = lines_of([os.path.join(bin_folder, "glim-sim"), "--seeds", seeds, "--json", *faults])
         took = time.perf_counter() - began
-        if result.returncode != 0:
-            raise RuntimeError(f"glim-sim: {result.stderr}")
-        events = sum(json.loads(line)["events"] for line in result.stdout.splitlines())
+        events = sum(line["events"] for line in lines)
         figures.tell(metric, round(events / took), "events/s", events, seeds=seeds, violations=0)
 
 
-def recovery(folder, figures, times, running=1000, queued=10000):
+def recovery(bin_folder, folder, figures, args):
     """From the start of the scheduler's process, on a store with so many jobs, until it is of use again."""
-    program = os.path.join(BIN, "glim-bench-recovery")
+    program = os.path.join(bin_folder, "glim-bench-recovery")
     filled = os.path.join(folder, "filled")
     os.makedirs(filled)
-    ask([program, "fill", "--store", f"sqlite:{filled}/glim.db", "--running", str(running), "--queued", str(queued)])
+    rows = ["--running", args.running, "--queued", args.queued]
+    output_of([program, "fill", "--store", f"sqlite:{filled}/glim.db", *rows])
     told = []
-    for number in range(times):
+    for number in range(args.recoveries):
         copy = shutil.copytree(filled, os.path.join(folder, f"recovery-{number}"))
-        told.append(
-            json.loads(
-                ask(
-                    [
-                        program,
-                        "measure",
-                        "--scheduler",
-                        os.path.join(BIN, "glim-scheduler"),
-                        "--store",
-                        f"sqlite:{copy}/glim.db",
-                        "--folder",
-                        copy,
-                        "--agents",
-                        str(running),
-                    ]
-                )
-            )
-        )
+        argv = [program, "measure", "--scheduler", os.path.join(bin_folder, "glim-scheduler")]
+        argv += ["--store", f"sqlite:{copy}/glim.db", "--folder", copy, "--agents", args.running]
+        told.append(told_by(argv))
         shutil.rmtree(copy)
+    more = {"running_jobs": args.running, "queued_jobs": args.queued, "agents": args.running}
     for metric, key in (
         ("recovery_to_first_list_jobs", "exec_to_first_list_jobs_ms"),
         ("recovery_to_first_start", "exec_to_first_start_ms"),
         ("recovery_to_all_agents_reported", "exec_to_all_agents_reported_ms"),
     ):
-        figures.percentiles(metric, [t[key] for t in told], running_jobs=running, queued_jobs=queued, agents=running)
-
-
-def ask(argv):
-    result = subprocess.run(argv, capture_output=True, text=True, timeout=300)
-    if result.returncode != 0:
-        raise RuntimeError(f"{os.path.basename(argv[0])}: {result.stderr}")
-    return result.stdout
+        figures.percentiles(metric, [t[key] for t in told], **more)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run main", description=__doc__)
-    parser.add_argument("--dir", default="/var/tmp", help="where the cluster's folder is made: not a tmpfs [/var/tmp]")
+    parser = parser_of("main", __doc__, QUICK)
+    add_dir(parser)
     parser.add_argument("--jobs", type=int, default=200, help="one-node jobs, one after the other [200]")
     parser.add_argument("--interrupts", type=int, default=50, help="idle, and as many beside training [50]")
     parser.add_argument("--seconds", type=float, default=5, help="of each way of submitting [5]")
     parser.add_argument("--seeds", type=int, default=100, help="of the simulation, without faults and with [100]")
     parser.add_argument("--recoveries", type=int, default=5, help="starts of a scheduler on a full store [5]")
-    args = parser.parse_args()
-    kind = filesystem_of(args.dir)
-    if kind in ("tmpfs", "ramfs"):
-        sys.exit(f"{args.dir} is a {kind}: nothing is durable there; give another folder with --dir")
+    parser.add_argument("--running", type=int, default=1000, help="jobs that run in it, each on its agent [1000]")
+    parser.add_argument("--queued", type=int, default=10_000, help="jobs that wait in it [10000]")
+    args = options_of(parser)
     figures = Figures("main")
-    folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
-    try:
-        figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
-        for runtime in ("runc", "process") if os.geteuid() == 0 else ("process",):
-            own = os.path.join(folder, runtime)
-            os.makedirs(own)
-            with Bench(own, figures, runtime) as bench:
+    for runtime in runtimes():
+        with folder_on_disk(args.dir) as folder:
+            figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=filesystem_of(folder))
+            cluster = busy_queue(args.bin, folder, runtime=runtime)
+            with running(cluster) as examples:
+                bench = Bench(args.bin, cluster, examples, figures)
                 bench.submission_to_first_line(args.jobs)
                 bench.interrupts(args.interrupts, "nothing")
                 bench.interrupts_beside_training(args.interrupts)
                 if runtime == "process":
                     bench.submissions(args.seconds)
-        recovery(folder, figures, args.recoveries)
-        simulation(figures, args.seeds)
-    finally:
-        remove_folder(folder)
+    with folder_on_disk(args.dir) as folder:
+        recovery(args.bin, folder, figures, args)
+    simulation(args.bin, figures, args.seeds)
 
 
 if __name__ == "__main__":

@@ -4,43 +4,48 @@ A page of 200 jobs out of a million by each filter; a report of a month over a m
 what planning passes and submissions take meanwhile, beside what they take alone.
 """
 
-import argparse
-import json
 import os
-import subprocess
-import tempfile
 
-BIN = os.path.join(os.path.dirname(__file__), "..", "..", "build", "release", "bin")
+from programs import lines_of, options_of, parser_of
+
+from clusters import add_dir, folder_on_disk
+from figures import Figures
+
 PATIENCE_S = 3600
-AIMS = {"page": ("p99_ms", 20), "report": ("max_ms", 2000)}
+PAGE_AIM_MS, REPORT_AIM_MS = 20, 2000
+NUMBERS = {"jobs": 1_000_000, "pages": 300, "reports": 5, "alone": 10}
+QUICK = {"jobs": 2_000, "pages": 5, "reports": 1, "alone": 1}
+
+
+def tell(figures, line):
+    part, more = line.pop("part"), line
+    if part == "page":
+        value = line.pop("p99_ms")
+        figures.tell("page_p99", value, "ms", line["of"], PAGE_AIM_MS, met=value < PAGE_AIM_MS, **more)
+    elif part == "report":
+        value = line.pop("max_ms")
+        figures.tell("report_max", value, "ms", line["jobs"], REPORT_AIM_MS, met=value < REPORT_AIM_MS, **more)
+    elif part == "cluster":
+        figures.tell("running", line["running"], "jobs", 1)
+    else:
+        figures.tell(f"{line.pop('what')}_meanwhile_p99", line.pop("p99_ms"), "ms", line.pop("meanwhile"), **more)
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        prog="tests/bench/run reports",
-        usage="%(prog)s [--dir DIR] [--jobs N] [--pages N] [--reports N] [--alone SECONDS] [--store URL]",
-        description=__doc__,
-    )
-    parser.add_argument("--dir", default=None, help="where the database lies: a disk, not a tmpfs")
-    parser.add_argument("--store", default="")
-    known, options = parser.parse_known_args()
-    with tempfile.TemporaryDirectory(dir=known.dir) as folder:
-        store = known.store or "sqlite:" + os.path.join(folder, "history.db")
-        result = subprocess.run(
-            [os.path.join(BIN, "glim-bench-reports"), "--store", store, *options],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-        )
-    if result.returncode != 0:
-        raise SystemExit(result.stderr)
-    for line in result.stdout.splitlines():
-        figure = json.loads(line)
-        if figure["part"] in AIMS:
-            name, aim = AIMS[figure["part"]]
-            figure[name + "_aim"] = aim
-            figure[name + "_met"] = figure[name] < aim
-        print(json.dumps(figure))
+    parser = parser_of("reports", __doc__, QUICK)
+    add_dir(parser)
+    parser.add_argument("--store", default="", help="its URL, in place of a file of SQLite")
+    for name, number in NUMBERS.items():
+        parser.add_argument(f"--{name}", type=int, default=number, help=f"[{number}]")
+    args = options_of(parser)
+    figures = Figures("reports")
+    argv = [os.path.join(args.bin, "glim-bench-reports")]
+    for name in NUMBERS:
+        argv += [f"--{name}", getattr(args, name)]
+    with folder_on_disk(args.dir) as folder:
+        store = args.store or "sqlite:" + os.path.join(folder, "history.db")
+        for line in lines_of([*argv, "--store", store], PATIENCE_S):
+            tell(figures, line)
 
 
 if __name__ == "__main__":

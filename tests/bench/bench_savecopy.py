@@ -5,18 +5,18 @@ They take turns; each writes fresh files, and reads a source that lies in memory
 speeds in the same round: above 1, Glim is faster. scp runs where sshd is installed, with keys made for the run.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
 import tempfile
 import time
 
-from checkpoint_runs import PATIENCE_S, median, tell_of
+from programs import PATIENCE_S, ROOT, alternate, median, options_of, parser_of, size_of, told_by
+
 from figures import Figures, filesystem_of
 from loopback_sshd import LoopbackSshd
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+QUICK = {"bytes": 4 << 20, "rounds": 1}
 
 
 class Contenders:
@@ -54,7 +54,7 @@ class Contenders:
         return target
 
     def glim(self):
-        return tell_of(
+        return told_by(
             [self.program, "fetch", "--state-dir", self.fresh(), "--address", self.address, "--token", self.token]
         )["ms"]
 
@@ -76,21 +76,13 @@ class Contenders:
         return (time.perf_counter() - began) * 1000
 
 
-def size_of(word):
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-    return int(word[:-3]) * units[word[-3:]] if word[-3:] in units else int(word)
-
-
 def main():
-    parser = argparse.ArgumentParser(
-        prog="tests/bench/run savecopy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="where the programs are")
+    parser = parser_of("savecopy", __doc__, QUICK)
     parser.add_argument("--dir", default=ROOT, help="a folder on the disk in question [the checkout]")
     parser.add_argument("--bytes", type=size_of, default=1 << 30, help="of the save [1GiB]")
     parser.add_argument("--files", type=int, default=4, help="that it has [4]")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each [7]")
-    args = parser.parse_args()
+    args = options_of(parser)
     figures = Figures("savecopy")
     folder = tempfile.mkdtemp(prefix="glim-bench-", dir=args.dir)
     contenders = None
@@ -109,10 +101,7 @@ def main():
             bytes=args.bytes,
             files=args.files,
         )
-        took = {name: [] for name in calls}
-        for _ in range(args.rounds):
-            for name, call in calls.items():
-                took[name].append(call())
+        took = alternate(calls, args.rounds)
         for name, values in took.items():
             figures.tell(
                 f"{name}_GBps",

@@ -2,31 +2,25 @@
 with the SDK and one with --sdk none, get the same job in turn, from the task's dispatch to its first line; and copies
 of their containers are started by runc alone, which varies less."""
 
-import argparse
 import os
 import statistics
-import sys
-import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "deploy"))
+from programs import options_of, parser_of
 
-from bare_runc import BareRunc  # noqa: E402
-from cluster.folders import remove_folder  # noqa: E402
-from cluster.local_cluster import LocalCluster  # noqa: E402
-from cluster.spec import Examples  # noqa: E402
-from figures import Figures  # noqa: E402
+from bare_runc import BareRunc
+from cluster.local_cluster import LocalCluster
+from clusters import add_dir, folder_on_disk, running, runtimes
+from figures import Figures
 
-BIN = os.path.join(ROOT, "build", "release", "bin")
 ZONES = {"with": "A", "without": "B"}
 WARM_UP = 5
+QUICK = {"jobs": 2, "containers": 2}
 
 
 class TwoNodes(LocalCluster):
-    def __init__(self, folder, runtime):
-        super().__init__(
-            BIN, folder, nodes={"with": ("A", "a1"), "without": ("B", "b1")}, log_level="error", runtime=runtime
-        )
+    def __init__(self, bin_folder, folder, runtime):
+        nodes = {"with": ("A", "a1"), "without": ("B", "b1")}
+        super().__init__(bin_folder, folder, nodes=nodes, log_level="error", runtime=runtime)
 
     def sdk_options(self, name):
         return ["--sdk", "none"] if name == "without" else super().sdk_options(name)
@@ -82,47 +76,30 @@ def tell(figures, metric, took, aim=None, **more):
     )
 
 
-def measure(folder, runtime, args, figures):
-    cluster = TwoNodes(folder, runtime)
-    cluster.start()
-    try:
-        examples = Examples(ROOT, cluster.jobs, cluster.task_user)
-        if runtime == "runc":
-            bare = {kind: bare_container(cluster, examples, kind) for kind in ZONES}
-            tell(
-                figures,
-                "bare_runc_start_to_first_line",
-                in_turn(lambda kind: bare[kind].start_to_first_line_ms(), args.containers),
-                aim=3,
-            )
-        specs = {
-            kind: examples.make(kind, "echo $EPOCHREALTIME", placement={"zones": [zone]})
-            for kind, zone in ZONES.items()
-        }
-        tell(
-            figures,
-            "started_to_first_line",
-            in_turn(lambda kind: start_ms(cluster, specs[kind]), args.jobs),
-            runtime=runtime,
-        )
-    finally:
-        for fault in cluster.stop(cancel=False):
-            print(fault, file=sys.stderr)
+def measure(cluster, examples, args, figures):
+    if cluster.runtime == "runc":
+        bare = {kind: bare_container(cluster, examples, kind) for kind in ZONES}
+        took = in_turn(lambda kind: bare[kind].start_to_first_line_ms(), args.containers)
+        tell(figures, "bare_runc_start_to_first_line", took, aim=3)
+    specs = {
+        kind: examples.make(kind, "echo $EPOCHREALTIME", placement={"zones": [zone]}) for kind, zone in ZONES.items()
+    }
+    took = in_turn(lambda kind: start_ms(cluster, specs[kind]), args.jobs)
+    tell(figures, "started_to_first_line", took, runtime=cluster.runtime)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run sdkmount", description=__doc__)
-    parser.add_argument("--dir", default="/var/tmp", help="where the cluster's folder is made [/var/tmp]")
+    parser = parser_of("sdkmount", __doc__, QUICK)
+    add_dir(parser)
     parser.add_argument("--jobs", type=int, default=60, help="on each of the two nodes, in turn [60]")
     parser.add_argument("--containers", type=int, default=200, help="of each kind, by runc alone, in turn [200]")
-    args = parser.parse_args()
+    args = options_of(parser)
     figures = Figures("sdkmount")
-    for runtime in ("runc", "process") if os.geteuid() == 0 else ("process",):
-        folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
-        try:
-            measure(folder, runtime, args, figures)
-        finally:
-            remove_folder(folder)
+    for runtime in runtimes():
+        with folder_on_disk(args.dir) as folder:
+            cluster = TwoNodes(args.bin, folder, runtime)
+            with running(cluster) as examples:
+                measure(cluster, examples, args, figures)
 
 
 if __name__ == "__main__":

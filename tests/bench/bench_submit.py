@@ -5,29 +5,20 @@ them: /bin/true (what any process costs), `glim --version` (the program is loade
 connection and a call as well), `glim submit` (a commit as well). Between the rounds a like job is submitted on a
 channel that stands already. --against GLIM also runs another build of glim; its ratios are of pairs of one round."""
 
-import argparse
-import json
 import os
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "deploy"))
+from programs import options_of, parser_of, told_by
 
-from cluster.folders import remove_folder  # noqa: E402
-from cluster.local_cluster import CONFIG, LocalCluster  # noqa: E402
-from cluster.spec import Examples  # noqa: E402
-from figures import Figures, fdatasync_ms, filesystem_of, percentile  # noqa: E402
+from clusters import add_dir, block, busy_queue, folder_on_disk, running
+from figures import Figures, fdatasync_ms, filesystem_of, percentile
 
-BIN = os.path.join(ROOT, "build", "release", "bin")
-BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
 AIM_MS = 12
 WARM_UP = 3
 WARM_CHANNEL_EVERY = 50  # rounds
 WARM_CHANNEL_SECONDS = 0.2
+QUICK = {"rounds": 3}
 
 
 def process_ms(argv, env, nothing):
@@ -41,21 +32,10 @@ def process_ms(argv, env, nothing):
     return took
 
 
-def warm_channel_ms(cluster):
+def warm_channel_ms(bin_folder, cluster):
     """p50 of one submission after the other, from one process, on one connection."""
-    argv = [
-        os.path.join(BIN, "glim-bench-submit"),
-        "--server",
-        cluster.server,
-        "--clients",
-        "1",
-        "--seconds",
-        str(WARM_CHANNEL_SECONDS),
-    ]
-    result = subprocess.run(argv, capture_output=True, text=True, timeout=90)
-    if result.returncode != 0:
-        raise RuntimeError(f"glim-bench-submit: {result.stderr}")
-    return json.loads(result.stdout)["rpc_p50_ms"]
+    argv = [os.path.join(bin_folder, "glim-bench-submit"), "--server", cluster.server, "--clients", 1]
+    return told_by([*argv, "--seconds", WARM_CHANNEL_SECONDS])["rpc_p50_ms"]
 
 
 def commands(programs, spec):
@@ -68,7 +48,7 @@ def commands(programs, spec):
     return found
 
 
-def in_turn(cluster, argvs, rounds):
+def in_turn(bin_folder, cluster, argvs, rounds):
     """{metric: durations}, and the durations on the warm channel."""
     took, warm = {metric: [] for metric in argvs}, []
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -78,7 +58,7 @@ def in_turn(cluster, argvs, rounds):
             if number >= 0:
                 took[metric].append(value)
         if number % WARM_CHANNEL_EVERY == 0:
-            warm.append(warm_channel_ms(cluster))
+            warm.append(warm_channel_ms(bin_folder, cluster))
     os.close(nothing)
     return took, warm
 
@@ -106,33 +86,23 @@ def tell(figures, took, warm, against):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run submit", description=__doc__)
-    parser.add_argument("--dir", default="/var/tmp", help="where the cluster's folder is made: not a tmpfs [/var/tmp]")
+    parser = parser_of("submit", __doc__, QUICK)
+    add_dir(parser)
     parser.add_argument("--rounds", type=int, default=200, help="starts of each program [200]")
     parser.add_argument("--against", metavar="GLIM", help="another build's glim, in the same rounds")
-    args = parser.parse_args()
-    kind = filesystem_of(args.dir)
-    if kind in ("tmpfs", "ramfs"):
-        sys.exit(f"{args.dir} is a {kind}: nothing is durable there; give another folder with --dir")
+    args = options_of(parser)
     figures = Figures("submit")
-    folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
-    programs = {"glim": os.path.join(BIN, "glim")}
+    programs = {"glim": os.path.join(args.bin, "glim")}
     if args.against:
         programs["other"] = os.path.abspath(args.against)
-    cluster = LocalCluster(BIN, folder, config=CONFIG + BOUNDS, log_level="error", secure=False)
-    try:
-        figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=kind)
-        cluster.start()
-        examples = Examples(ROOT, cluster.jobs, cluster.task_user)
-        blocker = cluster.glim.submit(examples.make("blocker", "exec sleep 3600", nodes=4))
-        cluster.wait_state(blocker, "running", 30)  # what follows stays in the queue
-        spec = examples.make("queued", "true", nodes=4)
-        took, warm = in_turn(cluster, commands(programs, spec), args.rounds)
-        tell(figures, took, warm, args.against)
-    finally:
-        for fault in cluster.stop(cancel=False):
-            print(fault, file=sys.stderr)
-        remove_folder(folder)
+    with folder_on_disk(args.dir) as folder:
+        figures.percentiles("raw_fdatasync_4096_bytes", fdatasync_ms(folder), filesystem=filesystem_of(folder))
+        cluster = busy_queue(args.bin, folder, secure=False)
+        with running(cluster) as examples:
+            block(cluster, examples, 4)
+            spec = examples.make("queued", "true", nodes=4)
+            took, warm = in_turn(args.bin, cluster, commands(programs, spec), args.rounds)
+            tell(figures, took, warm, args.against)
 
 
 if __name__ == "__main__":

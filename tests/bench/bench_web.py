@@ -5,42 +5,58 @@ the first useful paint, an event's way to the pixel, frames of the map. There is
 scheduler, the agents and the browser share this machine's cores, and with them whatever else runs there: `cpu_p95_ms`
 beside a frame's time is what the page's own thread used."""
 
-import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 
+from programs import options_of, parser_of
+
+from cluster.dashboard import WEBUI, NoPage, Page
 from figures import Figures
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-WEBUI = os.path.join(ROOT, "webui")
-BIN = os.path.join(ROOT, "build", "release", "bin")
 AIM_KIB = 200
 MARK = "GLIM_FIGURE "
 PATIENCE_S = 3600
 
 
+QUICK = {"nodes": 100, "jobs": 50, "events": 3, "paint_nodes": 50, "lines": 20_000}
+
+
 def main():
-    parser = argparse.ArgumentParser(prog="tests/bench/run web", description=__doc__)
+    parser = parser_of("web", __doc__, QUICK)
     parser.add_argument("--nodes", type=int, default=10_000, help="of the map [10000]")
+    parser.add_argument("--paint-nodes", type=int, default=1_250, help="of the first paint, and of events [1250]")
     parser.add_argument("--jobs", type=int, default=10_000, help="of the first paint [10000]")
     parser.add_argument("--events", type=int, default=100, help="whose way to the pixel is measured [100]")
-    parser.add_argument("--only", default="", help="of sizes,map,paint,events and what else webui/e2e/bench has")
-    args = parser.parse_args()
+    parser.add_argument("--lines", type=int, default=5_000_000, help="of the log [5000000]")
+    parser.add_argument("--only", default="", help="of sizes,map,paint,events,log and what else webui/e2e/bench has")
+    args = options_of(parser)
+    for program in ("npm", os.environ.get("GLIM_CHROMIUM", "chromium")):
+        if not shutil.which(program):
+            sys.exit(f"{program} is not there; install it: deploy/install-deps web")
     figures = Figures("web")
     wanted = [name for name in args.only.split(",") if name]
-    dist = os.environ.get("GLIM_WEB_DIST", os.path.join(WEBUI, "dist"))
-    if not os.environ.get("BENCH_NO_BUILD"):
-        subprocess.run(["npm", "run", "build"], cwd=WEBUI, check=True, stdout=sys.stderr)
-    if not os.path.exists(os.path.join(dist, "index.html")):
-        sys.exit(f"there is no page in {dist}: cd webui && npm ci --ignore-scripts && npm run build")
+    build_page()
     if not wanted or "sizes" in wanted:
         tell_sizes(figures)
     benches = [name for name in wanted if name != "sizes"]
     if benches or not wanted:
         measure(figures, args, benches)
+
+
+def build_page():
+    """Where it is out of date, unless another one is to be measured (GLIM_WEB_DIST)."""
+    if os.environ.get("GLIM_WEB_DIST"):
+        return
+    with tempfile.NamedTemporaryFile("r", prefix="glim-b-") as log:
+        try:
+            Page().build(log.name)
+        except NoPage as why:
+            sys.exit(f"{log.read()}there is no page to measure: {why}")
 
 
 def tell_sizes(figures):
@@ -57,9 +73,11 @@ def tell_sizes(figures):
 def measure(figures, args, benches):
     """A line of the browser's that has the mark is a figure; all others are what it says meanwhile."""
     environment = {
-        "GLIM_TEST_BIN": BIN,
         **os.environ,
+        "GLIM_TEST_BIN": args.bin,
         "GLIM_BENCH_NODES": str(args.nodes),
+        "GLIM_BENCH_PAINT_NODES": str(args.paint_nodes),
+        "GLIM_BENCH_LINES": str(args.lines),
         "GLIM_BENCH_JOBS": str(args.jobs),
         "GLIM_BENCH_EVENTS": str(args.events),
     }

@@ -1,7 +1,8 @@
 """The rows of the table of aims in docs/reference/checkpoint-format.md. Each is a function that measures and tells its
 figures."""
 
-from checkpoint_runs import BLOCK_BYTES, DEPTH, median
+from checkpoint_runs import BLOCK_BYTES, DEPTH
+from programs import alternate, median
 
 
 def ratios(ours, peers, of_ours, of_peer):
@@ -17,13 +18,14 @@ def tell(figures, metric, values, unit, aim, at_least=True, **more):
 
 def save(runs, figures):
     """Durable, from the call to the published manifest; and what the writer alone took."""
-    told = runs.alternate(
+    told = alternate(
         {
             "glim": lambda: runs.ckpt("save"),
             "fio": lambda: runs.fio("write"),
             "torch": lambda: runs.torch("save"),
             "write": lambda: runs.torch("write"),
-        }
+        },
+        runs.rounds,
     )
     ours = told["glim"]
     shown = {
@@ -81,7 +83,7 @@ def save(runs, figures):
 
 def stall(runs, figures):
     """Beside a bare memcpy of the same bytes in the same process."""
-    told = runs.alternate({"glim": lambda: runs.ckpt("stall", rounds=3)})["glim"]
+    told = alternate({"glim": lambda: runs.ckpt("stall", rounds=3)}, runs.rounds)["glim"]
     tell(
         figures,
         "stall_of_memcpy",
@@ -97,13 +99,14 @@ def stall(runs, figures):
 def load(runs, figures):
     """With nothing in the page cache, and with all of it there."""
     runs.fio("write")
-    told = runs.alternate(
+    told = alternate(
         {
             "disk": lambda: runs.ckpt("load", "--dropped"),
             "fio": lambda: runs.fio("read"),
             "cache": lambda: runs.ckpt("load"),
             "torch": lambda: runs.torch("load"),
-        }
+        },
+        runs.rounds,
     )
     gbps = {name: round(median(line["GBps"] for line in lines), 3) for name, lines in told.items()}
     tell(
@@ -137,8 +140,12 @@ def load(runs, figures):
 
 
 def small(runs, figures):
-    """100,000 tensors of 4 KiB."""
-    told = runs.alternate({"glim": lambda: runs.ckpt("small"), "torch": lambda: runs.torch("small", count=100_000)})
+    """100,000 tensors of 4 KiB, unless said otherwise."""
+    contenders = {
+        "glim": lambda: runs.ckpt("small"),
+        "torch": lambda: runs.torch("small", count=runs.small_tensors),
+    }
+    told = alternate(contenders, runs.rounds)
     tell(
         figures,
         "small_of_torch_save_fsync",
@@ -153,7 +160,7 @@ def small(runs, figures):
 
 def step(runs, figures):
     """The trainer's step beside the background write."""
-    told = runs.alternate({"glim": lambda: runs.ckpt("step", rounds=3)})["glim"]
+    told = alternate({"glim": lambda: runs.ckpt("step", rounds=3)}, runs.rounds)["glim"]
     tell(
         figures,
         "step_slowdown",

@@ -1,7 +1,8 @@
 """The rows of the table of aims in docs/reference/hfreduce.md. Each is a function that measures and tells its
 figures."""
 
-from hfreduce_runs import CONGESTION, KIB, LARGE, MIB, median, waiting_cpu_share
+from hfreduce_runs import CONGESTION, KIB, MIB, waiting_cpu_share
+from programs import alternate, median
 
 TRANSPORTS = ("tcp", "ucx")
 VETH_MBIT = 12000  # what a pair of interfaces between two namespaces carries, about
@@ -38,7 +39,7 @@ def versus(figures, metric, told, ours, peer, aim, **more):
 def between_nodes(runs, nodes, size, more=None):
     contenders = {name: lambda name=name: runs.hfreduce(size, nodes=nodes, transport=name) for name in TRANSPORTS}
     contenders["openmpi"] = lambda: runs.mpi(nodes, size)
-    return runs.alternate({**contenders, **(more or {})})
+    return alternate({**contenders, **(more or {})}, runs.rounds)
 
 
 def large(runs, figures):
@@ -46,11 +47,20 @@ def large(runs, figures):
     transports = ["hfreduce-bench-transport", "--congestion", CONGESTION, "--rounds", 3]
     probe = {"raw": lambda: runs.program(*transports)[0]["raw"]}
     for nodes, aim in ((2, 2.5), (4, 2.2), (8, 2.0)):
-        told = between_nodes(runs, nodes, LARGE, probe)
+        told = between_nodes(runs, nodes, runs.large, probe)
         raw = [line["GBps"] for line in told["raw"]]
         for name in TRANSPORTS:
-            versus(figures, f"allreduce_186MiB_{nodes}_nodes", told, name, "openmpi", aim, transport=name, nodes=nodes)
-            wire = [2 * (nodes - 1) * LARGE / line["median_us"] / 1e3 for line in told[name]]
+            versus(
+                figures,
+                f"allreduce_{size_name(runs.large)}_{nodes}_nodes",
+                told,
+                name,
+                "openmpi",
+                aim,
+                transport=name,
+                nodes=nodes,
+            )
+            wire = [2 * (nodes - 1) * runs.large / line["median_us"] / 1e3 for line in told[name]]
             share = median(w / r for w, r in zip(wire, raw))
             figures.tell(
                 f"wire_rate_{nodes}_nodes",
@@ -88,14 +98,16 @@ def node(runs, figures):
         "copied_in_segment": {"memory": "shared", "result": "copied"},
         "one_result": {"memory": "shared", "result": "shared"},
     }
-    for size, aims in ((LARGE, {"copied": 6, "copied_in_segment": 6, "one_result": 10}), (MIB, {"copied": 2.5})):
+    for size, aims in ((runs.large, {"copied": 6, "copied_in_segment": 6, "one_result": 10}), (MIB, {"copied": 2.5})):
         contenders = {way: lambda way=way: runs.hfreduce(size, local=4, transport="shm", **ways[way]) for way in aims}
         contenders["openmpi"] = lambda: runs.mpi(4, size, btl="vader,self")
-        told = runs.alternate(contenders)
+        told = alternate(contenders, runs.rounds)
         for way, aim in aims.items():
             versus(figures, f"allreduce_{size_name(size)}_1_node_of_4", told, way, "openmpi", aim, result=way)
     told = {}
-    for line in runs.program("hfreduce-bench-node", "--local", 4, "--rounds", 2 * runs.rounds + 1):
+    for line in runs.program(
+        "hfreduce-bench-node", "--local", 4, "--bytes", runs.large, "--rounds", 2 * runs.rounds + 1
+    ):
         told[line["way"]] = line
     for way in ("copied_out", "one_result"):
         line = told[way]
@@ -118,19 +130,29 @@ def both(runs, figures):
     for name in TRANSPORTS:
         for memory in ("private", "shared"):
             contenders[f"{name}_{memory}"] = lambda name=name, memory=memory: runs.hfreduce(
-                LARGE, nodes=2, local=8, transport=name, memory=memory
+                runs.large, nodes=2, local=8, transport=name, memory=memory
             )
-    contenders["openmpi"] = lambda: runs.mpi(2, LARGE, buffers=8)
-    told = runs.alternate(contenders)
+    contenders["openmpi"] = lambda: runs.mpi(2, runs.large, buffers=8)
+    told = alternate(contenders, runs.rounds)
     for contender in list(contenders)[:-1]:
         name, memory = contender.split("_")
-        versus(figures, "allreduce_186MiB_2_nodes_of_8", told, contender, "openmpi", 1.8, transport=name, memory=memory)
+        versus(
+            figures,
+            f"allreduce_{size_name(runs.large)}_2_nodes_of_8",
+            told,
+            contender,
+            "openmpi",
+            1.8,
+            transport=name,
+            memory=memory,
+        )
 
 
 def kernel(runs, figures):
     """Eight buffers of 186 MiB into one, beside a loop that moves the same bytes and adds nothing."""
+    size = ("--mib", runs.large // MIB)
     for dtype, aim in (("fp32", 1.1), ("fp16", 1.1), ("bf16", 1.1), ("fp8_e4m3", 1.3), ("fp8_e5m2", 1.3)):
-        line = runs.program("hfreduce-bench-kernel", "--dtype", dtype, "--rounds", 4 * runs.rounds + 1)[0]
+        line = runs.program("hfreduce-bench-kernel", "--dtype", dtype, *size, "--rounds", 4 * runs.rounds + 1)[0]
         figures.tell(
             f"kernel_{dtype}",
             line["ratio"],
@@ -153,8 +175,12 @@ def waiting(runs, figures):
     }
     contenders["shm"] = (runs.hfreduce_argv(MIB, forever, 0, {"local": 4, "transport": "shm"}), None)
     contenders["openmpi"] = (runs.mpi_argv(4, MIB, forever, 0), runs.mpi_environment())
-    shares = runs.alternate(
-        {name: lambda run=run: waiting_cpu_share(*run, ranks=4, seconds=2) for name, run in contenders.items()}
+    shares = alternate(
+        {
+            name: lambda run=run: waiting_cpu_share(*run, ranks=4, seconds=runs.stands_s)
+            for name, run in contenders.items()
+        },
+        runs.rounds,
     )
     for name in contenders:
         share = median(shares[name])
@@ -186,10 +212,12 @@ def zones(runs, figures):
     """Eight nodes in two zones, the link between them shaped to a tenth of what the others carry."""
     nodes, mbit = 8, VETH_MBIT // 10
     contenders = {
-        name: lambda name=name: runs.hfreduce(LARGE, nodes=nodes, transport=name, netns=True, zones=2, zone_mbit=mbit)
+        name: lambda name=name: runs.hfreduce(
+            runs.large, nodes=nodes, transport=name, netns=True, zones=2, zone_mbit=mbit
+        )
         for name in TRANSPORTS
     }
-    told = runs.alternate(contenders)
+    told = alternate(contenders, runs.rounds)
     for name in TRANSPORTS:
         sent = [bytes_across(line["bytes_per_link"], nodes) for line in told[name]]
         each_way, elsewhere = max(s[0] for s in sent), max(s[1] for s in sent)
@@ -205,7 +233,7 @@ def zones(runs, figures):
             transport=name,
             link_mbit=mbit,
             bytes_each_way=each_way,
-            bytes_needed=LARGE,
+            bytes_needed=runs.large,
             us=round(median(line["median_us"] for line in told[name])),
         )
         figures.tell(

@@ -1,26 +1,28 @@
 """How the hfreduce bench runs its programs: hfreduce's own, and MPI_Allreduce by OpenMPI, compiled at the start."""
 
-import json
 import os
 import shutil
 import signal
-import statistics
 import subprocess
 import time
+
+from programs import lines_of
 
 CONGESTION = "reno"
 PATIENCE_S = 240
 KIB, MIB = 1 << 10, 1 << 20
-LARGE = 186 * MIB  # of the paper's figure 7
+LARGE_MIB = 186  # of the paper's figure 7
 # Timed and not, by the least size that they are for.
 ITERATIONS = ((64 * MIB, 10, 2), (8 * MIB, 60, 5), (512 * KIB, 400, 20), (0, 4000, 200))
 
 
 class Runs:
-    """`folder` is for temporary files. Iterations are divided by `shorter`."""
+    """`folder` is for temporary files. Iterations are divided by `shorter`. `large`: bytes of the largest buffers.
+    `stands_s`: for how long one rank stands still while the others wait for it."""
 
-    def __init__(self, bin_folder, folder, rounds, shorter):
+    def __init__(self, bin_folder, folder, rounds, shorter, large, stands_s):
         self.bin, self.folder, self.rounds, self.shorter = bin_folder, folder, rounds, shorter
+        self.large, self.stands_s = large, stands_s
         self.mpi_program = os.path.join(folder, "mpi_allreduce")
         for tool in ("mpicc", "mpirun"):
             if not shutil.which(tool):
@@ -35,85 +37,32 @@ class Runs:
                 return max(3, timed // self.shorter), max(1, warmup // self.shorter)
 
     def hfreduce_argv(self, size, iterations, warmup, options):
-        argv = [
-            os.path.join(self.bin, "hfreduce-bench"),
-            "--bytes",
-            size,
-            "--iters",
-            iterations,
-            "--warmup",
-            warmup,
-            "--congestion",
-            CONGESTION,
-        ]
+        argv = [os.path.join(self.bin, "hfreduce-bench"), "--bytes", size, "--iters", iterations, "--warmup", warmup]
+        argv += ["--congestion", CONGESTION]
         for name, value in options.items():
             argv += [f"--{name.replace('_', '-')}"] + ([] if value is True else [value])
         return [str(word) for word in argv]
 
     def hfreduce(self, size, **options):
-        return tell_of(self.hfreduce_argv(size, *self.iterations(size), options))[0]
+        return lines_of(self.hfreduce_argv(size, *self.iterations(size), options), PATIENCE_S)[0]
 
     def mpi_argv(self, ranks, size, iterations, warmup, buffers=1, btl="tcp,self"):
         # ob1: the messaging layer that uses these transports whatever else is installed.
-        argv = [
-            "mpirun",
-            "--allow-run-as-root",
-            "--oversubscribe",
-            "-np",
-            ranks,
-            "--mca",
-            "pml",
-            "ob1",
-            "--mca",
-            "btl",
-            btl,
-            "--mca",
-            "btl_tcp_if_include",
-            "lo",
-            "--mca",
-            "oob_tcp_if_include",
-            "lo",
-            self.mpi_program,
-            size,
-            iterations,
-            warmup,
-            buffers,
-        ]
+        argv = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", ranks, "--mca", "pml", "ob1"]
+        argv += ["--mca", "btl", btl, "--mca", "btl_tcp_if_include", "lo", "--mca", "oob_tcp_if_include", "lo"]
+        argv += [self.mpi_program, size, iterations, warmup, buffers]
         return [str(word) for word in argv]
 
     def mpi(self, ranks, size, **options):
-        return tell_of(self.mpi_argv(ranks, size, *self.iterations(size), **options), self.mpi_environment())[0]
+        argv = self.mpi_argv(ranks, size, *self.iterations(size), **options)
+        return lines_of(argv, PATIENCE_S, self.mpi_environment())[0]
 
     def mpi_environment(self):
         return {**os.environ, "TMPDIR": self.folder}
 
     def program(self, name, *options):
         """The lines of one of hfreduce's other benches."""
-        return tell_of([os.path.join(self.bin, name), *(str(option) for option in options)])
-
-    def alternate(self, contenders):
-        """{name: call} -> {name: [what each round's call gave]}"""
-        told = {name: [] for name in contenders}
-        for _ in range(self.rounds):
-            for name, call in contenders.items():
-                told[name].append(call())
-        return told
-
-
-def tell_of(argv, environment=None):
-    try:
-        result = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
-    except FileNotFoundError:
-        raise SystemExit(f"{argv[0]} is not there; build it, or say --bin") from None
-    except subprocess.TimeoutExpired:
-        raise SystemExit(f"{' '.join(argv)}: not done after {PATIENCE_S} s") from None
-    if result.returncode != 0:
-        raise SystemExit(f"{' '.join(argv)}: {result.stderr}")
-    return [json.loads(line) for line in result.stdout.splitlines()]
-
-
-def median(values):
-    return statistics.median(values)
+        return lines_of([os.path.join(self.bin, name), *options], PATIENCE_S)
 
 
 def waiting_cpu_share(argv, environment, ranks, seconds):

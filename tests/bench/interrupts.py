@@ -5,10 +5,11 @@ import os
 import re
 from datetime import datetime
 
+from programs import ROOT
+
 from cluster.processes import Child, wait_until
 from cluster.story import PYTHON
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NODES = 4
 PHASE = re.compile(r'^ts=(\S+) .*event=(task_phase|task_launched) task=(\d+)\.(\d+)\.(\d+)(?: phase="(\w+)")?')
 
@@ -28,8 +29,7 @@ class Interrupts:
 
     def __init__(self, cluster, examples, load):
         self.cluster, self.glim, self.examples, self.load = cluster, cluster.glim, examples, load
-        self.out = os.path.join(examples.folder, f"victim-{load}")
-        os.makedirs(self.out)
+        self.out = cluster.job_folder(f"victim-{load}")
         self.victim = self.glim.submit(
             examples.make(
                 f"victim-{load}",

@@ -2,10 +2,11 @@
 taken out without a fault, and how many faults are missed. Once at the paper's rates, once with whatever is no fault ten
 times as often."""
 
-import json
 import os
-import subprocess
 
+from programs import told_by
+
+PATIENCE_S = 3600
 NODES = 100
 FAULTS_EACH = 5
 
@@ -17,7 +18,7 @@ def run(args, figures, folder):
         if args.quick:
             words.update({"--nodes": 50, "--faults": 1})
         argv = [program, "--times", str(times), *(str(word) for pair in words.items() for word in pair)]
-        told = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True, timeout=3600).stdout)
+        told = told_by(argv, PATIENCE_S)
         of, seed = told["node_days"], told["seed"]
         more = {"times": times, "seed": seed, "happened": told["happened"], "why": told["why"]}
         figures.tell("false_alarms", told["false_alarms"], "nodes", of, aim, **more)

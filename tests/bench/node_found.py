@@ -6,7 +6,6 @@ What stays as it is: `runs on`. Where the row says how an attempt ends whose ran
 The kernel, sysfs and NVML are made up (tests/e2e/watched.py); nothing else is. What needs a minute or more to count
 (a GPU that is throttled, a card with too few lanes) runs beside the others, on nodes of its own."""
 
-import json
 import os
 import time
 from dataclasses import dataclass
@@ -195,14 +194,14 @@ class Trial:
         self.glim.text("admin", "node", "return", self.node, "-y")
 
 
-def tell(trial, seconds, figures_of):
+def tell(figures, trial, seconds, results):
     found, verdict, outcome = trial.end(seconds)
     fault = trial.fault
-    figures_of.append(found)
+    results.append(found)
     row = {"fault": fault.name, "found": found, "verdict": verdict, "outcome": outcome, "seconds": trial.seconds}
     if not found:
         row.update(expected={"verdict": fault.verdict, "outcome": fault.outcome})
-    print(json.dumps({"bench": "node", "metric": "found", **row, "through": fault.through}), flush=True)
+    figures.tell("found", int(found), "faults", 1, 1, **row, through=fault.through)
     trial.mend()
 
 
@@ -216,9 +215,9 @@ def run(args, figures, folder):
     with watched_cluster(args, folder, nodes=NODES, gpus=GPUS, config=CONFIG) as (cluster, examples, machines):
         slow = [Trial(cluster, examples, machines, fault).begin() for fault in late]
         for fault in faults:
-            tell(Trial(cluster, examples, machines, fault).begin(), FAST_S, results)
+            tell(figures, Trial(cluster, examples, machines, fault).begin(), FAST_S, results)
             for trial in slow:
                 trial.look()
         for trial in slow:
-            tell(trial, SLOW_S, results)
+            tell(figures, trial, SLOW_S, results)
     figures.tell("found_of_all", sum(results), "faults", len(results), len(results), load=load())

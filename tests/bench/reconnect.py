@@ -10,10 +10,8 @@ import time
 import urllib.request
 
 from cluster.local_cluster import CONFIG, LocalCluster
+from clusters import submitters
 
-BIN = os.path.join(
-    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "build", "release", "bin"
-)
 AIM_S, USERS_AIM_MS = 25, 500
 PATIENCE_S = 200
 USERS, PAUSE_S = 8, 0.1
@@ -23,7 +21,7 @@ class Half:
     """One niced process with a part of the agents, and what it tells."""
 
     def __init__(self, cluster, folder, first, last):
-        argv = ["nice", "-n", "5", os.path.join(BIN, "glim-bench-reconnect"), "run", "--server", cluster.agents_server]
+        argv = ["nice", "-n", "5", cluster.program("glim-bench-reconnect"), "run", "--server", cluster.agents_server]
         argv += ["--cluster", cluster.cluster_id, "--folder", folder, "--first", str(first), "--last", str(last)]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.told = []
@@ -57,10 +55,9 @@ class Users:
 
     def __init__(self, cluster):
         self.cluster, self.ended, self.queue_ms, self.failed = cluster, threading.Event(), [], []
-        tokens = cluster.glim.tokens
-        argv = [os.path.join(BIN, "glim-bench-submit"), "--server", cluster.server, "--nodes", "1", "--clients"]
-        argv += [str(USERS), "--pause-ms", str(round(PAUSE_S * 1000)), "--seconds", "600", "--ca", tokens.authority]
-        argv += ["--token-file", *(tokens.file_of(f"bench-{number}", cluster.glim) for number in range(USERS))]
+        argv = [cluster.program("glim-bench-submit"), "--server", cluster.server, "--nodes", "1", "--clients"]
+        argv += [str(USERS), "--pause-ms", str(round(PAUSE_S * 1000)), "--seconds", "600"]
+        argv += submitters(cluster, USERS)
         self.submitter = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.asker = threading.Thread(target=self.ask)
         self.asker.start()
@@ -68,8 +65,7 @@ class Users:
     @staticmethod
     def make(cluster):
         """Their tokens, before it matters."""
-        for number in range(USERS):
-            cluster.glim.tokens.file_of(f"bench-{number}", cluster.glim)
+        submitters(cluster, USERS)
 
     def ask(self):
         while not self.ended.wait(PAUSE_S):
@@ -142,7 +138,7 @@ def cpu_s(pid):
 def fill(cluster, folder, agents):
     cluster.start_scheduler()
     cluster.scheduler.stop()
-    argv = [os.path.join(BIN, "glim-bench-reconnect"), "fill", "--store", cluster.store, "--folder", folder]
+    argv = [cluster.program("glim-bench-reconnect"), "fill", "--store", cluster.store, "--folder", folder]
     argv += ["--key-file", os.path.join(cluster.state_dir, "cluster.key"), "--agents", str(agents)]
     subprocess.run(argv, check=True)
 
@@ -171,19 +167,17 @@ def come_back(figures, cluster, metrics, halves, agents):
     figures.percentiles("glim_queue_process_meanwhile", users.queue_ms)
 
 
-def reconnect(figures, folder, agents):
-    own = os.path.join(folder, "reconnect")
-    os.makedirs(own)
+def reconnect(figures, bin_folder, folder, agents):
     metrics = Metrics()
     config = CONFIG.replace("metrics: none", f"metrics: {metrics.address}")
-    cluster = LocalCluster(BIN, own, nodes={}, config=config, log_level="error", runtime="process")
+    cluster = LocalCluster(bin_folder, folder, nodes={}, config=config, log_level="error", runtime="process")
     halves = []
     try:
-        fill(cluster, own, agents)
+        fill(cluster, folder, agents)
         cluster.start_scheduler()
         Users.make(cluster)
         began, middle = time.time() * 1000, agents // 2
-        halves = [Half(cluster, own, 1, middle), Half(cluster, own, middle + 1, agents)]
+        halves = [Half(cluster, folder, 1, middle), Half(cluster, folder, middle + 1, agents)]
         first_ms = wait_back(halves, began) - began
         figures.tell("agents_first_connected", round(first_ms / 1000, 2), "s", agents)
         come_back(figures, cluster, metrics, halves, agents)

@@ -4,14 +4,21 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "glim/v1/client_api.grpc.pb.h"
 #include "tests/bench/agent_hello.h"
-#include "tests/bench/recovery_agents.h"
+#include "tests/bench/bench_agents.h"
+#include "tests/bench/bench_jobs.h"
 #include "tests/bench/recovery_fill.h"
 #include "tests/bench/scheduler_process.h"
 
@@ -19,8 +26,6 @@ namespace glim::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kPatience{120};
 
 struct MeasureOptions {
   std::string scheduler;  // the program
@@ -42,13 +47,72 @@ double Milliseconds(Clock::time_point from, Clock::time_point to) {
 grpc::Status ListJobs(const std::string& server, int* jobs) {
   const auto stub = v1::ClientApi::NewStub(grpc::CreateChannel(server, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
-  context.AddMetadata("glim-user", "bench");
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  AskAs(0, &context);
   v1::ListJobsResponse response;
   const grpc::Status status = stub->ListJobs(&context, {}, &response);
   *jobs = response.jobs_size();
   return status;
 }
+
+// When an agent was first told to launch a job that was waiting.
+class FirstStart {
+ public:
+  void Note() {
+    std::lock_guard lock(mutex_);
+    if (!at_) at_ = Clock::now();
+    changed_.notify_all();
+  }
+  std::optional<Clock::time_point> Wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPatience, [&] { return at_.has_value(); });
+    return at_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Clock::time_point> at_;
+};
+
+// A node whose task has run all along. `start`: where its task has ended meanwhile, so that it has room for the next
+// job; none otherwise.
+class OldTasks final : public BenchNode {
+ public:
+  explicit OldTasks(FirstStart* start) : start_(start) {}
+
+  void TakeIn(const v1::DesiredState& desired) override {
+    tasks_.assign(desired.tasks().begin(), desired.tasks().end());
+    for (const v1::DesiredTask& task : tasks_) {
+      if (start_ != nullptr && task.has_launch()) start_->Note();
+    }
+  }
+
+  bool Report(v1::NodeReport* report) override {
+    for (const v1::DesiredTask& task : tasks_) {
+      Observe(task, start_ != nullptr && !task.has_launch(), report->add_tasks());
+    }
+    return false;
+  }
+
+ private:
+  static void Observe(const v1::DesiredTask& wanted, bool ended, v1::ObservedTask* task) {
+    *task->mutable_attempt() = wanted.attempt();
+    task->set_index(wanted.index());
+    task->set_phase(ended ? v1::ObservedTask::RELEASED : v1::ObservedTask::RUNNING);
+    auto* rank = task->add_ranks();
+    rank->set_rank(wanted.index());
+    rank->set_connected(!ended);
+    rank->set_step(200);
+    rank->set_step_ms(200);
+    rank->set_hold(-1);
+    rank->set_restored_step(-1);
+    rank->set_finished(ended);
+    rank->set_exited(ended);
+  }
+
+  FirstStart* const start_;
+  std::vector<v1::DesiredTask> tasks_;
+};
 
 int Measure(const MeasureOptions& options) {
   const auto began = Clock::now();
@@ -60,14 +124,18 @@ int Measure(const MeasureOptions& options) {
   const grpc::Status listed = ListJobs(server, &jobs);
   const auto served = Clock::now();
   if (!listed.ok() || jobs == 0) return Fail("ListJobs: " + listed.error_message());
-  RecoveryAgents agents("127.0.0.1:" + std::to_string(scheduler.AgentsPort()), options.agents,
-                        [](std::uint32_t number) { return MakeHello(kClusterId, NodeName(number), number); });
-  RecoveryAgents::Times times;
-  if (!agents.Wait(kPatience, &times)) return Fail(agents.error());
+  FirstStart start;
+  BenchAgents agents({"127.0.0.1:" + std::to_string(scheduler.AgentsPort()), options.agents,
+                      [](std::uint32_t number) { return MakeHello(kClusterId, NodeName(number), number); },
+                      [&](std::uint32_t n) { return std::make_unique<OldTasks>(n == 1 ? &start : nullptr); }});
+  Clock::time_point all_reported;
+  if (!agents.WaitReported(kPatience, &all_reported)) return Fail(agents.error());
+  const std::optional<Clock::time_point> first_start = start.Wait();
+  if (!first_start) return Fail("no job started" + (agents.error().empty() ? "" : ": " + agents.error()));
   std::printf(
       "{\"exec_to_first_list_jobs_ms\": %.1f, \"exec_to_first_start_ms\": %.1f, "
       "\"exec_to_all_agents_reported_ms\": %.1f, \"agents\": %u}\n",
-      Milliseconds(began, served), Milliseconds(began, times.first_start), Milliseconds(began, times.all_reported),
+      Milliseconds(began, served), Milliseconds(began, *first_start), Milliseconds(began, all_reported),
       options.agents);
   return 0;
 }

@@ -6,6 +6,7 @@ NODES, QUEUED, SHAPES, PASSES = 1250, 10_000, 300, 300
 BY_QUEUED = (1_000, 10_000, 100_000)
 BY_NODES = (150, 1_250, 10_000)
 LARGEST = (10_000, 1_000_000, 3_000, 100)  # nodes, queued, shapes, passes
+QUICK = (64, 500, 20, 10)
 LARGEST_AIM_MS = 100  # of the 99th percentile
 
 
@@ -16,6 +17,9 @@ def add_options(group):
 def run(args, figures):
     if not args.growth:
         return False
+    if args.quick:
+        tell(args, figures, "growth_largest", LARGEST_AIM_MS, *QUICK)
+        return True
     for queued in BY_QUEUED:
         tell(args, figures, "growth_by_queued", None, NODES, queued, SHAPES, PASSES)
     for nodes in BY_NODES:

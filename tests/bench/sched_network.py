@@ -17,6 +17,7 @@ MIXES = {
     f"mix_load_{load}": Mix(jobs=5_000, cluster_nodes=MIX_NODES, load=load, days=90, nodes_min=16, nodes_max=600)
     for load in (0.8, 0.95)
 }
+QUICK = {"mix_quick": Mix(jobs=100, cluster_nodes=MIX_NODES, load=0.8, days=2, nodes_min=16, nodes_max=600)}
 FORBIDDEN = "links: [{zone_a: z1, zone_b: z2, jobs_max: 0}]\n"
 SHOWN = (
     "queue_mean_s",
@@ -48,7 +49,7 @@ def run(args, figures):
         forbidden = os.path.join(folder, "forbidden.yaml")
         with open(forbidden, "w") as file:
             file.write(FORBIDDEN)
-        for name, mix in MIXES.items():
+        for name, mix in (QUICK if args.quick else MIXES).items():
             path = os.path.join(folder, name + ".csv")
             write(path, Mix(**{**vars(mix), "seed": args.mix_seed}))
             compare(
@@ -59,7 +60,7 @@ def run(args, figures):
                 MIX_NODES,
                 {"one zone": (1, None), "two zones": (2, None), "two zones, no crossing": (2, forbidden)},
             )
-        if args.traces:
+        if args.traces and not args.quick:
             path = os.path.join(args.traces, TRACE + ".csv")
             compare(args, figures, TRACE, path, TRACE_NODES, {"one zone": (1, None), "two zones": (2, None)})
     return True

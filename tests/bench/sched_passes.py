@@ -4,15 +4,16 @@ A full cluster and a long queue of many shapes; again and again a job ends, anot
 follows is measured. Slurm 22.05 keeps 3.4 KiB a queued job: 340 MB for 100,000.
 """
 
-import json
 import os
-import subprocess
+
+from programs import told_by
 
 CASES = (  # nodes, queued, shapes, passes; the aim for the 99th percentile, ms
     (1250, 10_000, 300, 300, 5),
     (1250, 100_000, 300, 300, 10),
     (10_000, 1_000_000, 3000, 100, 100),
 )
+QUICK = ((64, 500, 20, 10, 5),)
 MB_AIM = 150
 MB_SLURM = 340
 PATIENCE_S = 3600  # the core takes a million submissions first
@@ -25,7 +26,7 @@ def add_options(group):
 def run(args, figures):
     if not args.passes:
         return False
-    for nodes, queued, shapes, passes, aim_ms in CASES:
+    for nodes, queued, shapes, passes, aim_ms in QUICK if args.quick else CASES:
         told = measure(args, nodes, queued, shapes, passes)
         case = {"nodes": nodes, "queued": told["queued"], "shapes": told["shapes"], "running": told["running"]}
         for name, aim in (("p50", None), ("p99", aim_ms)):
@@ -47,18 +48,5 @@ def run(args, figures):
 
 
 def measure(args, nodes, queued, shapes, passes):
-    argv = [
-        os.path.join(args.bin, "glim-bench-pass"),
-        "--nodes",
-        str(nodes),
-        "--queued",
-        str(queued),
-        "--shapes",
-        str(shapes),
-        "--passes",
-        str(passes),
-    ]
-    result = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S)
-    if result.returncode != 0:
-        raise SystemExit(f"{' '.join(argv)}: {result.stderr}")
-    return json.loads(result.stdout)
+    argv = [os.path.join(args.bin, "glim-bench-pass"), "--nodes", nodes, "--queued", queued]
+    return told_by([*argv, "--shapes", shapes, "--passes", passes], PATIENCE_S)

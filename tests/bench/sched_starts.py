@@ -5,14 +5,11 @@ as ended, or as ended alone. The programs share this machine's cores with the sc
 slurmd sustains 142 jobs/s of such jobs.
 """
 
-import json
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
 
+from clusters import add_dir, folder_on_disk
 from figures import fdatasync_ms, filesystem_of, percentile
+from programs import told_by
 
 JOBS_AIM = 500
 SLURM = 142
@@ -22,22 +19,19 @@ PATIENCE_S = 300
 def add_options(group):
     group.add_argument("--starts", type=float, metavar="SECONDS", help="how long, each way; none: the part is left out")
     group.add_argument("--agents", type=int, default=1250, help="that are simulated [1250]")
-    group.add_argument("--dir", default="/var/tmp", help="where the store is made: not a tmpfs [/var/tmp]")
+    group.add_argument("--warm-up", type=float, default=10, help="seconds before what is measured [10]")
+    add_dir(group)
 
 
 def run(args, figures):
     if not args.starts:
         return False
-    kind = filesystem_of(args.dir)
-    if kind in ("tmpfs", "ramfs"):
-        sys.exit(f"{args.dir} is a {kind}: nothing is durable there; give another folder with --dir")
+    argv = [os.path.join(args.bin, "glim-bench-starts"), "--scheduler", os.path.join(args.bin, "glim-scheduler")]
+    argv += ["--agents", args.agents, "--seconds", args.starts, "--warm-up", args.warm_up]
     for metric, flags in (("starts", []), ("starts_ends_only", ["--ends-only"])):
-        folder = tempfile.mkdtemp(prefix="glim-b-", dir=args.dir)
-        try:
-            sync_ms = round(percentile(fdatasync_ms(folder), 0.5), 3)
-            told = measure(args, folder, flags)
-        finally:
-            shutil.rmtree(folder)
+        with folder_on_disk(args.dir) as folder:
+            kind, sync_ms = filesystem_of(folder), round(percentile(fdatasync_ms(folder), 0.5), 3)
+            told = told_by([*argv, "--folder", folder, *flags], args.starts + PATIENCE_S)
         jobs = told.pop("jobs_per_second")
         figures.tell(
             metric,
@@ -53,22 +47,3 @@ def run(args, figures):
             fdatasync_p50_ms=sync_ms,
         )
     return True
-
-
-def measure(args, folder, flags):
-    argv = [
-        os.path.join(args.bin, "glim-bench-starts"),
-        "--scheduler",
-        os.path.join(args.bin, "glim-scheduler"),
-        "--folder",
-        folder,
-        "--agents",
-        str(args.agents),
-        "--seconds",
-        str(args.starts),
-        *flags,
-    ]
-    result = subprocess.run(argv, capture_output=True, text=True, timeout=args.starts + PATIENCE_S)
-    if result.returncode != 0:
-        raise SystemExit(f"{' '.join(argv)}: {result.stderr}")
-    return json.loads(result.stdout)

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -17,15 +18,16 @@
 #include "glim/v1/client_api.grpc.pb.h"
 #include "sdk/base/rng.h"
 #include "tests/bench/agent_hello.h"
+#include "tests/bench/bench_agents.h"
+#include "tests/bench/bench_jobs.h"
+#include "tests/bench/brief_tasks.h"
 #include "tests/bench/scheduler_process.h"
-#include "tests/bench/starts_agents.h"
 
 namespace glim::bench {
 namespace {
 
-constexpr std::chrono::seconds kPatience{120};
 constexpr char kClusterId[] = "glim-bench-starts";
-constexpr int kUsers = 20;
+constexpr std::uint32_t kGpusPerNode = 8;
 
 struct Options {
   std::string scheduler;  // the program
@@ -53,33 +55,6 @@ int Fail(const std::string& what) {
   return 1;
 }
 
-std::int64_t NowMs() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-}
-
-v1::JobSpec MakeSpec(std::uint32_t nodes) {
-  v1::JobSpec spec;
-  spec.set_name("bench");
-  spec.set_pool("default");
-  spec.set_priority("normal");
-  spec.set_nodes(nodes);
-  spec.set_gpus_per_node(8);
-  spec.set_image("host");
-  spec.set_workdir("/tmp");
-  spec.set_run("true");
-  spec.mutable_placement()->set_leaf("pack");
-  spec.mutable_placement()->set_cross_zone("auto");
-  spec.mutable_interrupt()->set_mode("cooperative");
-  spec.mutable_interrupt()->set_grace_ms(60'000);
-  spec.mutable_interrupt()->set_max_grace_ms(300'000);
-  spec.mutable_interrupt()->set_signal("TERM");
-  spec.mutable_checkpoint()->set_keep(3);
-  spec.mutable_restart()->add_on("node_failure");
-  spec.mutable_restart()->set_max(20);
-  return spec;
-}
-
 class Client {
  public:
   Client(const std::string& server, const Options& options)
@@ -90,10 +65,10 @@ class Client {
   grpc::Status SubmitBatch() {
     v1::SubmitRequest request;
     for (int i = 0; i < options_.batch; ++i) {
-      *request.add_specs() = MakeSpec(static_cast<std::uint32_t>(rng_.Between(1, options_.nodes_max)));
+      *request.add_specs() = MakeSpec(static_cast<std::uint32_t>(rng_.Between(1, options_.nodes_max)), kGpusPerNode);
     }
     grpc::ClientContext context;
-    Prepare(&context, batches_++ % kUsers);
+    AskAs(batches_++ % kUsers, &context);
     v1::SubmitResponse response;
     const grpc::Status status = stub_->Submit(&context, request, &response);
     if (status.ok()) submitted_ += response.job_ids_size();
@@ -108,7 +83,7 @@ class Client {
     request.set_page_size(1000);
     while (true) {
       grpc::ClientContext context;
-      Prepare(&context, 0);
+      AskAs(0, &context);
       v1::ListHistoryResponse response;
       if (grpc::Status status = stub_->ListHistory(&context, request, &response); !status.ok()) return status;
       for (const v1::EndedJob& job : response.jobs()) {
@@ -126,11 +101,6 @@ class Client {
   }
 
  private:
-  static void Prepare(grpc::ClientContext* context, int user) {
-    context->AddMetadata("glim-user", "bench" + std::to_string(user));
-    context->set_deadline(std::chrono::system_clock::now() + kPatience);
-  }
-
   const Options& options_;
   const std::unique_ptr<v1::ClientApi::Stub> stub_;
   Rng rng_;
@@ -147,13 +117,13 @@ struct Window {
 };
 
 // Keeps the queue filled for so long. What fails is said in words; empty if nothing did.
-std::string KeepBusy(const Options& options, const SchedulerProcess& scheduler, Client& client, StartsAgents& agents,
-                     Window* window) {
+std::string KeepBusy(const Options& options, const SchedulerProcess& scheduler, Client& client, BenchAgents& agents,
+                     const std::atomic<std::int64_t>& launched, Window* window) {
   const std::int64_t begin = NowMs();
   const std::int64_t from = begin + static_cast<std::int64_t>(options.warm_up * 1000);
   const std::int64_t to = from + static_cast<std::int64_t>(options.seconds * 1000);
   for (std::int64_t now = begin; now < to; now = NowMs()) {
-    const std::int64_t queued = client.submitted() - agents.launched_jobs();
+    const std::int64_t queued = client.submitted() - launched;
     if (now >= from && window->from_ms == 0) {
       window->from_ms = now;
       window->reports = agents.reports();
@@ -181,12 +151,12 @@ int Run(const Options& options) {
   Client client(server, options);
   Window window;
   {
-    const std::string agents_server = "127.0.0.1:" + std::to_string(scheduler.AgentsPort());
-    StartsAgents agents({agents_server, options.agents, !options.ends_only}, [](std::uint32_t number) {
-      return MakeHello(kClusterId, "node-" + std::to_string(number), number);
-    });
+    std::atomic<std::int64_t> launched = 0;
+    BenchAgents agents({"127.0.0.1:" + std::to_string(scheduler.AgentsPort()), options.agents,
+                        [](std::uint32_t n) { return MakeHello(kClusterId, "node-" + std::to_string(n), n); },
+                        [&](std::uint32_t) { return std::make_unique<BriefTasks>(!options.ends_only, &launched); }});
     if (!agents.WaitReported(kPatience)) return Fail(agents.error());
-    const std::string error = KeepBusy(options, scheduler, client, agents, &window);
+    const std::string error = KeepBusy(options, scheduler, client, agents, launched, &window);
     if (!error.empty()) return Fail(error);
   }
   Told told;

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -27,18 +28,19 @@
 
 #include "glim/v1/client_api.grpc.pb.h"
 #include "tests/bench/agent_hello.h"
+#include "tests/bench/bench_agents.h"
+#include "tests/bench/bench_jobs.h"
+#include "tests/bench/brief_tasks.h"
 #include "tests/bench/scheduler_process.h"
-#include "tests/bench/starts_agents.h"
 
 namespace glim::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{120};
 constexpr char kClusterId[] = "glim-bench-stream";
 constexpr std::uint32_t kAddresses = 16;  // of 127.0.0.0/8: an address has 128 connections
-constexpr int kUsers = 20;                // a user has 64 streams
+static_assert(kUsers * 64 >= 1000, "a user has 64 streams");
 
 struct Options {
   std::string scheduler;  // the program
@@ -53,11 +55,6 @@ struct Options {
 int Fail(const std::string& what) {
   std::fprintf(stderr, "glim-bench-stream: %s\n", what.c_str());
   return 1;
-}
-
-std::int64_t NowMs() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
 }
 
 double Percentile(std::vector<double> values, double part) {
@@ -183,28 +180,6 @@ class Watchers {
   std::thread thread_;
 };
 
-v1::JobSpec MakeSpec() {
-  v1::JobSpec spec;
-  spec.set_name("bench");
-  spec.set_pool("default");
-  spec.set_priority("normal");
-  spec.set_nodes(1);
-  spec.set_gpus_per_node(8);
-  spec.set_image("host");
-  spec.set_workdir("/tmp");
-  spec.set_run("true");
-  spec.mutable_placement()->set_leaf("pack");
-  spec.mutable_placement()->set_cross_zone("auto");
-  spec.mutable_interrupt()->set_mode("cooperative");
-  spec.mutable_interrupt()->set_grace_ms(60'000);
-  spec.mutable_interrupt()->set_max_grace_ms(300'000);
-  spec.mutable_interrupt()->set_signal("TERM");
-  spec.mutable_checkpoint()->set_keep(3);
-  spec.mutable_restart()->add_on("node_failure");
-  spec.mutable_restart()->set_max(20);
-  return spec;
-}
-
 struct Phase {
   std::vector<double> submit_ms;
   double http_seconds = 0;
@@ -219,10 +194,9 @@ std::string SubmitAll(const Options& options, v1::ClientApi::Stub* stub, int pid
   for (int i = 0; i < jobs; ++i) {
     std::this_thread::sleep_until(begin + std::chrono::microseconds(std::int64_t{1'000'000} * i / options.rate));
     v1::SubmitRequest request;
-    *request.add_specs() = MakeSpec();
+    *request.add_specs() = MakeSpec(1, 8);
     grpc::ClientContext context;
-    context.AddMetadata("glim-user", "bench" + std::to_string(i % kUsers));
-    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    AskAs(i % kUsers, &context);
     v1::SubmitResponse response;
     const auto asked = Clock::now();
     if (const grpc::Status status = stub->Submit(&context, request, &response); !status.ok()) {
@@ -246,8 +220,10 @@ int Run(const Options& options) {
   if (port == 0 || http_port == 0) return Fail("the scheduler did not serve: see " + options.folder);
   const auto stub = v1::ClientApi::NewStub(
       grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
-  StartsAgents agents({"127.0.0.1:" + std::to_string(scheduler.AgentsPort()), options.agents, true},
-                      [](std::uint32_t n) { return MakeHello(kClusterId, "node-" + std::to_string(n), n); });
+  std::atomic<std::int64_t> launched_jobs = 0;
+  BenchAgents agents({"127.0.0.1:" + std::to_string(scheduler.AgentsPort()), options.agents,
+                      [](std::uint32_t n) { return MakeHello(kClusterId, "node-" + std::to_string(n), n); },
+                      [&](std::uint32_t) { return std::make_unique<BriefTasks>(true, &launched_jobs); }});
   if (!agents.WaitReported(kPatience)) return Fail(agents.error());
 
   Phase warm, without, with;
@@ -260,10 +236,10 @@ int Run(const Options& options) {
   if (!watchers.Open(http_port, options)) return Fail("a watcher could not connect");
   if (const std::string error = SubmitAll(warm_up, stub.get(), pid, &warm); !error.empty()) return Fail(error);
   const std::int64_t bytes = watchers.bytes(), reads = watchers.reads();
-  const std::int64_t launched = agents.launched_jobs();
+  const std::int64_t launched = launched_jobs;
   watchers.Measure(true);
   if (const std::string error = SubmitAll(options, stub.get(), pid, &with); !error.empty()) return Fail(error);
-  const std::int64_t starts = agents.launched_jobs() - launched;
+  const std::int64_t starts = launched_jobs - launched;
   if (watchers.begun() < options.watchers || watchers.ended() > 0) {
     return Fail(std::to_string(watchers.begun()) + " streams began and " + std::to_string(watchers.ended()) + " ended");
   }

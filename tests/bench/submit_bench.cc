@@ -20,6 +20,7 @@
 #include <CLI/CLI.hpp>
 
 #include "glim/v1/client_api.grpc.pb.h"
+#include "tests/bench/bench_jobs.h"
 
 namespace glim::bench {
 namespace {
@@ -55,28 +56,6 @@ struct ThreadResult {
   std::string error;
 };
 
-glim::v1::JobSpec MakeSpec(const Options& options) {
-  glim::v1::JobSpec spec;
-  spec.set_name("bench");
-  spec.set_pool("default");
-  spec.set_priority("normal");
-  spec.set_nodes(static_cast<std::uint32_t>(options.nodes));
-  spec.set_gpus_per_node(1);
-  spec.set_image("host");
-  spec.set_workdir("/tmp");
-  spec.set_run("true");
-  spec.mutable_placement()->set_leaf("pack");
-  spec.mutable_placement()->set_cross_zone("auto");
-  spec.mutable_interrupt()->set_mode("cooperative");
-  spec.mutable_interrupt()->set_grace_ms(60'000);
-  spec.mutable_interrupt()->set_max_grace_ms(300'000);
-  spec.mutable_interrupt()->set_signal("TERM");
-  spec.mutable_checkpoint()->set_keep(3);
-  spec.mutable_restart()->add_on("node_failure");
-  spec.mutable_restart()->set_max(20);
-  return spec;
-}
-
 std::shared_ptr<grpc::Channel> Connect(const Options& options) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // or all clients would share one connection
@@ -101,8 +80,9 @@ void SayWho(const Options& options, int client, grpc::ClientContext* context) {
 void RunThread(const Options& options, const std::shared_ptr<grpc::Channel>& channel, int thread,
                Clock::time_point until, ThreadResult* result) {
   const auto stub = glim::v1::ClientApi::NewStub(channel);
+  const v1::JobSpec spec = MakeSpec(static_cast<std::uint32_t>(options.nodes), 1);
   glim::v1::SubmitRequest request;
-  for (int i = 0; i < options.batch; ++i) *request.add_specs() = MakeSpec(options);
+  for (int i = 0; i < options.batch; ++i) *request.add_specs() = spec;
   const std::string prefix = std::to_string(::getpid()) + "-" + std::to_string(thread) + "-" +
                              std::to_string(Clock::now().time_since_epoch().count()) + "-";
   for (int number = 0; Clock::now() < until && !ending; ++number) {

@@ -2,6 +2,8 @@
 
 import os
 import pwd
+import shutil
+import tempfile
 
 import pytest
 
@@ -49,3 +51,24 @@ def test_what_is_closed_is_named(tmp_path):
     assert accounts.closed_to(NOBODY, file) == str(file)
     assert accounts.closed_to((os.getuid(), os.getgid()), file) is None, "its owner"
     assert accounts.closed_to((NOBODY[0], os.getgid()), file) is None, "its group"
+
+
+def test_the_way_to_a_cluster_is_opened_wherever_it_lies(tmp_path):
+    own = tmp_path / "own"
+    jobs = own / "jobs" / "of-somebody"
+    jobs.mkdir(parents=True)
+    for folder in (own, own / "jobs", jobs):
+        os.chmod(folder, 0o700)
+    accounts.open_way(jobs / "file", own)
+    assert [folder.stat().st_mode & 0o777 for folder in (own, own / "jobs", jobs)] == [0o711] * 3
+
+
+def test_what_lies_above_a_cluster_stays_as_it_is():
+    above = tempfile.mkdtemp(dir="/var/tmp")
+    try:
+        own = os.path.join(above, "own")
+        os.mkdir(own, 0o700)
+        accounts.open_way(os.path.join(own, "file"), own)
+        assert [os.stat(folder).st_mode & 0o777 for folder in (above, own)] == [0o700, 0o711]
+    finally:
+        shutil.rmtree(above)

@@ -76,7 +76,9 @@ END
 
 def test_pareto_plays_each_trace_under_each_bound(tmp_path, capsys):
     simulator(tmp_path)
-    args = Namespace(bin=str(tmp_path), traces=str(tmp_path), pareto=True, bounds="2,24", zones="1", faults=None)
+    args = Namespace(
+        bin=str(tmp_path), traces=str(tmp_path), pareto=True, bounds="2,24", zones="1", faults=None, quick=False
+    )
     assert sched_pareto.run(args, Figures("sched"))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(line["cell"], line["starvation_bound_h"]) for line in lines] == [
@@ -87,7 +89,7 @@ def test_pareto_plays_each_trace_under_each_bound(tmp_path, capsys):
 
 def test_the_network_is_compared_with_one_zone_and_with_no_crossing(tmp_path, capsys):
     simulator(tmp_path)
-    args = Namespace(bin=str(tmp_path), traces=None, network=True, mix_seed=1)
+    args = Namespace(bin=str(tmp_path), traces=None, network=True, mix_seed=1, quick=False)
     assert sched_network.run(args, Figures("sched"))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["way"] for line in lines] == ["one zone", "two zones", "two zones, no crossing"] * 2

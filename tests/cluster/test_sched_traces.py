@@ -61,6 +61,7 @@ def fake(folder, script):
         bin=str(folder),
         pareto=False,
         network=False,
+        quick=False,
     )
 
 
