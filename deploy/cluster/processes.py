@@ -114,7 +114,7 @@ class Child:
             return True
         self.process.terminate()
         try:
-            self.process.wait(term_seconds)
+            self.process.wait(term_seconds * SLOWER)
             return True
         except subprocess.TimeoutExpired:
             self.process.kill()
