@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 # Before that much time and work an estimate would jump about.
 ELAPSED_MIN_S, FRACTION_MIN = 3.0, 0.02
+PACE_MIN = 0.5  # one quick step promises no quick rest
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,10 @@ class TimeLeft:
 
 def left_of_steps(expected, took, elapsed):
     """Seconds left of a row of steps. `expected`: what each takes on a quiet machine; `took`: what the first ones have
-    taken, which says how much slower this machine is; `elapsed`: since the next one began."""
+    taken, which says how much slower this machine is; `elapsed`: since the next one began, which may say more."""
     known = sum(expected[: len(took)])
-    pace = max(0.5, sum(took) / known) if known else 1.0
     current, *later = expected[len(took) :] or [0.0]
+    pace = max(PACE_MIN, sum(took) / known if known else 1.0, (sum(took) + elapsed) / (known + current))
     return max(0.0, current * pace - elapsed) + sum(later) * pace
 
 

@@ -50,10 +50,10 @@ class TerminalLine:
     def _draw(self, text):
         if not self.on or text == self._shown:
             return
-        # The terminal echoes a Ctrl-C behind the line.
+        # The terminal echoes a Ctrl-C where the line ends, and the cursor stands.
         width = min(len(self._shown) + len("^C"), max(0, columns_of(self.out) - 1))
         try:
-            self.out.write("\r" + text.ljust(width) + ("" if text else "\r"))
+            self.out.write("\r" + text.ljust(width) + "\r" + text)
             self.out.flush()
         except OSError:  # the terminal has gone; what we tell of goes on
             self.on = False

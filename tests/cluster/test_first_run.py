@@ -5,6 +5,7 @@ and cmake are stand-ins; nothing of this machine is touched."""
 import contextlib
 import fcntl
 import glob
+import io
 import os
 import pty
 import re
@@ -18,6 +19,7 @@ import time
 import pytest
 
 from cluster.processes import SLOWER, processes_with, start_time, wait_until
+from cluster.terminal_line import TerminalLine
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 DEPLOY = os.path.join(ROOT, "deploy")
@@ -27,7 +29,7 @@ PROGRAMS = {
     # Nobody but the packages that INSTALLED names is there; the rest of dpkg's answers are nothing.
     "dpkg-query": 'case " $INSTALLED " in *" $3 "*) printf "ii " ;; *) exit 1 ;; esac',
     "id": "echo 1000",
-    "sudo": 'case $1 in sh) exec "$@" ;; tee) exec cat >/dev/null ;; *) exit 0 ;; esac',
+    "sudo": 'case $1 in sh | setsid) exec "$@" ;; tee) exec cat >/dev/null ;; *) exit 0 ;; esac',
     "apt-get": r"""
 echo "$*" >>"$CALLS"
 case " $* " in
@@ -269,6 +271,21 @@ def test_ctrl_c_waits_until_dpkg_is_done_with_what_it_began(first):
         assert os.path.exists(f"{first.calls}.over"), "it came to its end"
         assert screen(terminal.text).endswith("install-deps: interrupted; run it again to go on\n")
     assert first.left() == []
+
+
+def test_a_ctrl_c_that_the_terminal_echoes_does_not_stay():
+    class Screen(io.StringIO):
+        def isatty(self):
+            return True
+
+    out = Screen()
+    line = TerminalLine(out)
+    for text in ("a long line of many words", "a line", "a short one"):
+        line.show(text)
+    out.write("^C")
+    line.clear()
+    line.say("stays")
+    assert screen(out.getvalue()) == "stays\n"
 
 
 @pytest.mark.parametrize("columns, most", [(80, 79), (24, 23), (None, 79)])

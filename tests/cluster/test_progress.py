@@ -100,7 +100,8 @@ def test_each_stage_is_timed_for_itself():
     [
         ([10, 20, 30], [], 0, 60),
         ([10, 20, 30], [], 4, 56),
-        ([10, 20, 30], [], 99, 50),  # it takes longer than it should: only the rest is known
+        ([10, 20, 30], [], 20, 100),  # it takes longer than it should: the machine is slow
+        ([10, 20, 30], [10], 50, 60),
         ([10, 20, 30], [30], 0, 150),  # a machine of a third of the speed
         ([10, 20, 30], [30], 30, 120),
         ([10, 20, 30], [10, 20], 5, 25),
