@@ -35,7 +35,7 @@ USERS = ("ana", "ben")
 
 
 # How many seconds the parts of the story take on a quiet machine with two processor cores.
-STORY = {"start": 2, "reference": 8, "interrupt": 15, "deaf_and_stubborn": 9, "hardware": 15}
+STORY = {"start": 1, "reference": 7, "interrupt": 16, "deaf_and_stubborn": 7, "hardware": 12}
 
 
 class Steps:
