@@ -2,7 +2,9 @@
 
 import os
 import shutil
-import subprocess
+
+from .commands import run_logged
+from .processes import SLOWER
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WEBUI = os.path.join(ROOT, "webui")
@@ -44,13 +46,7 @@ class Page:
 
     def npm(self, log, *args, seconds=900):
         env = {name: value for name, value in os.environ.items() if name != "GLIM_WEB_DIST"}  # another folder than ours
-        with open(log, "ab") as file:
-            streams = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
-            try:
-                done = subprocess.run(["npm", *args], cwd=self.webui, env=env, timeout=seconds, **streams)
-            except subprocess.TimeoutExpired:
-                return False
-        return done.returncode == 0
+        return run_logged(["npm", *args], log, cwd=self.webui, env=env, seconds=seconds * SLOWER) == 0
 
     def as_it_is(self):
         """The folder to serve, without building anything."""

@@ -1,13 +1,18 @@
 """The scheduler's metrics, read as Prometheus does."""
 
+import random
 import re
 import socket
 import urllib.request
 
+from .processes import SLOWER
+
 
 def free_address():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"127.0.0.1:{free.getsockname()[1]}"
+    """Until the scheduler listens there, no other program gets the port by chance: it would use another address."""
+    host = f"127.{random.randint(1, 254)}.{random.randint(0, 255)}.{random.randint(1, 254)}"
+    with socket.create_server((host, 0)) as free:
+        return f"{host}:{free.getsockname()[1]}"
 
 
 class Metrics:
@@ -22,7 +27,7 @@ class Metrics:
 
     def value(self, name, **labels):
         """The sum over the series that have these labels; 0.0: there is none."""
-        with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://{self.address}/metrics", timeout=30 * SLOWER) as answer:
             lines = answer.read().decode().splitlines()
         found = (re.fullmatch(rf"{re.escape(name)}(?:\{{(.*)\}})? (\S+)", line) for line in lines)
         wanted = [f'{label}="{value}"' for label, value in labels.items()]

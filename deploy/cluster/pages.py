@@ -9,6 +9,8 @@ import subprocess
 import sys
 import termios
 
+from .processes import SLOWER
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "docs"))
 
@@ -78,7 +80,7 @@ def type_in(texts, glim, folder, **variables):
             stdin=keys,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=240 * SLOWER,
         )
 
 

@@ -53,6 +53,11 @@ def all_pids():
     return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
+def processes_with(name, value):
+    """Process ids of those that were started with this variable of the environment; zombies have none."""
+    return [pid for pid in all_pids() if environment_of(pid).get(name) == value]
+
+
 def processes_of(folder, job, attempt=None):
     """Process ids of a job's tasks (of one attempt, if given), those that daemonised too: GLIM_TASK marks them all.
     Zombies do not count, nor does another cluster on this machine: `folder` is the one of the cluster."""
@@ -114,7 +119,7 @@ class Child:
             return True
         self.process.terminate()
         try:
-            self.process.wait(term_seconds)
+            self.process.wait(term_seconds * SLOWER)
             return True
         except subprocess.TimeoutExpired:
             self.process.kill()

@@ -1,15 +1,19 @@
 """The work of deploy/quickstart once the packages are there: build, start a cluster, run the story, tell, clean up."""
 
 import argparse
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 from .accounts import OTHERS, closed_to
 from .allowed import callers_folders
+from .build import build
+from .commands import StepFailed
 from .dashboard import NoPage, Page, ways_to
 from .folders import make_folder, remove_folder
 from .hardware import gpu_falls_off, problems_of_hardware
@@ -17,9 +21,11 @@ from .kernel_logs import KernelLogs
 from .leftovers import stop_remembered
 from .local_cluster import CONFIG, LocalCluster
 from .metrics import Metrics
+from .progress import TimeLeft, left_of_steps, words
 from .receipt import runtime_words, story_json, story_lines
 from .spec import Examples, copy_for_everybody
 from .story import Stage, Training, random_step
+from .terminal_line import TerminalLine
 from .verdict import problems_of_deaf, problems_of_interrupt, problems_of_runtime, problems_of_stubborn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,36 +34,75 @@ PREFIX = "glim-qs-"
 USERS = ("ana", "ben")
 
 
-class Steps:
-    """Says what is being done and how long it took."""
+# How many seconds the parts of the story take on a quiet machine with two processor cores.
+STORY = {"start": 1, "reference": 7, "interrupt": 16, "deaf_and_stubborn": 7, "hardware": 12}
 
-    def __init__(self):
-        self.durations = {}
+
+class Steps:
+    """Says what is being done and how long it took. On a terminal a line below tells how far it is: `names` are the
+    steps to come, and `note` is told what is known of the present one."""
+
+    def __init__(self, names=(), line=None):
+        self.durations, self.names, self.line = {}, list(names), line or TerminalLine()
+        self._step, self._began, self._reading, self._time_left = ("", ""), 0.0, None, TimeLeft()
 
     def say(self, line):
-        print(f"    {line}", flush=True)
+        self.line.say(f"    {line}")
 
-    def run(self, name, what, work):
-        print(f"==> {what}", flush=True)
-        began = time.monotonic()
-        result = work()
-        self.durations[name] = round(time.monotonic() - began, 2)
-        print(f"    {self.durations[name]:.1f} s", flush=True)
+    def note(self, reading):
+        self._reading = reading
+        self.line.show(self._text())
+
+    def run(self, name, what, work, own_line=False):
+        """`own_line`: what does the work tells by itself how far it is."""
+        self.line.say(f"==> {what}")
+        self._step, self._began, self._reading, self._time_left = (name, what), time.monotonic(), None, TimeLeft()
+        with contextlib.nullcontext() if own_line else self.line.ticking(self._text):
+            result = work()
+        self.durations[name] = round(time.monotonic() - self._began, 2)
+        self.say(f"{self.durations[name]:.1f} s")
         return result
 
+    def _text(self):
+        now, (name, what), reading = time.monotonic(), self._step, self._reading
+        elapsed = now - self._began
+        if reading is not None:
+            return words(reading.count, elapsed, self._time_left.seconds(reading, now), reading.what)
+        count = f"step {self.names.index(name) + 1} of {len(self.names)}"
+        return words(count, elapsed, self._left_of_story(name, elapsed), what)
 
-def build(log):
-    """Configures the release preset and builds what the story needs; the log is shown only when that fails."""
-    with open(log, "wb") as file:
-        for argv in (
-            ["cmake", "--preset", "release"],
-            ["cmake", "--build", "--preset", "release", "--target", "glim_quickstart"],
-        ):
-            done = subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT)
-            if done.returncode != 0:
-                with open(log, errors="replace") as text:
-                    print("".join(text.readlines()[-60:]), file=sys.stderr)
-                raise SystemExit(f"{' '.join(argv)} failed; the whole log is in {log}")
+    def _left_of_story(self, name, elapsed):
+        """Seconds; None: this is no part of it."""
+        parts = list(STORY)
+        if name not in parts:
+            return None
+        took = [self.durations[part] for part in parts[: parts.index(name)]]
+        return left_of_steps(list(STORY.values()), took, elapsed)
+
+    def summary(self):
+        """What each phase took."""
+        phases = {"packages": ["install_deps"], "build": ["build"], "dashboard": ["page"], "story": STORY}
+        took = {word: sum(self.durations.get(name, 0) for name in names) for word, names in phases.items()}
+        return ", ".join(f"{word} {seconds:.0f} s" for word, seconds in took.items())
+
+
+def install_packages():
+    """What deploy/install-deps says is for the terminal. A Ctrl-C there reaches it, too, and it ends in order: it is
+    waited for whatever happens, as dpkg must not be left amid a package."""
+    argv = [os.path.join(ROOT, "deploy", "install-deps"), "build", "run"]
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+    interrupted = False
+    while True:
+        try:
+            code = process.wait()
+            break
+        except KeyboardInterrupt:
+            interrupted = True
+            process.terminate()
+    if interrupted:
+        raise KeyboardInterrupt
+    if code != 0:
+        raise StepFailed(f"deploy/install-deps build run failed (exit code {code}); what it said is above")
 
 
 def find_page(folder, may_build, say, page=None):
@@ -73,11 +118,11 @@ def find_page(folder, may_build, say, page=None):
 
 def tell_story(stage, steps, seed, logs, metrics):
     """What happened, by the names of story_lines' parameters, and what of it is not as it must be."""
-    training = Training(seed=seed)
+    training = Training(seed=seed, later_step_ms=0)
     reference = steps.run(
         "reference",
         "Job A, 4 ranks on 2 nodes, is left alone once, to know what must come out",
-        lambda: stage.reference("reference", training),
+        lambda: stage.reference("reference", replace(training, step_ms=0)),
     )
     steps.say(
         f"{reference['steps']} steps, accuracy {reference['accuracy']:.4f}, "
@@ -185,19 +230,32 @@ def clean_up(cluster, folder, keep_folder):
     return faults
 
 
-def run(args, steps, folder):
-    """Returns (whether all is well, the cluster or None if it is stopped)."""
+def prepare(args, steps, folder):
+    """What is there before the story begins. Returns the scheduler's line about the page. Raises StepFailed."""
+    steps.run("install_deps", "Packages (apt, only what is missing)", install_packages, own_line=True)
+    steps.durations["install_deps"] += float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))
     if not args.no_build:
         steps.run(
             "build",
             "Building (cmake, release preset); the first time takes minutes",
-            lambda: build(os.path.join(folder, "build.log")),
+            lambda: build(ROOT, os.path.join(folder, "build.log"), steps.note),
         )
-    page = steps.run(
+    return steps.run(
         "page",
         "The dashboard's page (npm, only what is out of date)",
         lambda: find_page(folder, not args.no_build, steps.say),
     )
+
+
+def run(args, steps, folder):
+    """Returns whether all is well."""
+    try:
+        page = prepare(args, steps, folder)
+    except StepFailed as error:
+        print(f"\nerror: {error}", file=sys.stderr)
+        if args.json:
+            write_json(args.json, failure_json([str(error)], steps.durations))
+        return False
     allow = callers_folders(ROOT) if args.keep else ()
     logs, metrics = KernelLogs(folder), Metrics()
     config = page + metrics.config(CONFIG)
@@ -220,16 +278,15 @@ def run(args, steps, folder):
         for problem in problems:
             print(f"PROBLEM: {problem}", file=sys.stderr)
         if args.json:
-            durations = {**steps.durations, "install_deps": float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))}
             write_json(
                 args.json,
-                story_json(cluster.runtime, cluster.glim.nodes(), durations, problems, **told),
+                story_json(cluster.runtime, cluster.glim.nodes(), steps.durations, problems, **told),
             )
         keep = args.keep and ok
     except Exception as error:
         print(f"\nerror: {error}\n\n{cluster.tails()}", file=sys.stderr)
         if args.json:
-            write_json(args.json, {"version": 1, "ok": False, "problems": [str(error)], "durations_s": steps.durations})
+            write_json(args.json, failure_json([str(error)], steps.durations))
     finally:
         if keep:
             print_ways(cluster, page)
@@ -240,6 +297,11 @@ def run(args, steps, folder):
     if not ok:
         print(f"The story did not hold; logs are in {folder}", file=sys.stderr)
     return ok
+
+
+def failure_json(problems, durations):
+    """What --json writes where the story did not come to its end."""
+    return {"version": 1, "ok": False, "problems": problems, "durations_s": durations}
 
 
 def write_json(path, document):
@@ -255,7 +317,7 @@ def main():
         stop_remembered(args.stop)
         return 0
     interrupt_on_signals()
-    steps = Steps()
+    steps = Steps(name for name in ("install_deps", "build", "page", *STORY) if name != "build" or not args.no_build)
     began = time.monotonic()
     folder = make_folder(PREFIX)
     try:
@@ -264,7 +326,7 @@ def main():
         print(f"\ninterrupted; everything was stopped, logs are in {folder}", file=sys.stderr)
         return 130
     if ok:
-        print(f"\nThe story holds. It took {time.monotonic() - began:.0f} s.")
+        print(f"\nThe story holds. It took {time.monotonic() - began:.0f} s: {steps.summary()}.")
     return 0 if ok else 1
 
 

@@ -2,43 +2,67 @@
 answer and a job that leaves a daemon behind. Each function does one part on a running cluster and returns what
 happened as plain data; `problems_*` say what of it is not as it must be."""
 
+import glob
 import json
 import os
 import random
 import subprocess
 from dataclasses import dataclass
+from typing import Optional
 
-from .processes import process_inside, processes_of, start_time, wait_until
+from .processes import SLOWER, process_inside, processes_of, start_time, wait_until
 from .watch import Watch
 
 PYTHON = "/usr/bin/python3"
 WITNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "witness.py")
 PHASES = ("notify", "agree", "save", "release", "start")
+# How many steps job C does, in the shell: its first attempt goes on until it is killed, however late that is; the next
+# one does a few steps more.
+UNTIL_KILLED = '$([ "$GLIM_ATTEMPT" = 1 ] && echo 1000000 || echo $((GLIM_RESUME_STEP + 21)))'
 
 
 @dataclass(frozen=True)
 class Training:
-    """How job A trains. Its result depends on nothing else."""
+    """How job A trains. Its result depends on seed and epochs alone. `step_ms`: the least duration of a step, so that
+    the first attempt is still there when it is to be interrupted; `later_step_ms`: of the later attempts."""
 
     seed: int = 1
     epochs: int = 6
     step_ms: int = 100
+    later_step_ms: Optional[int] = None  # None: as the first attempt's
 
     def command(self):
         return (
-            f"{PYTHON} train.py --epochs {self.epochs} --seed {self.seed} --step-ms {self.step_ms} "
+            f"{PYTHON} train.py --epochs {self.epochs} --seed {self.seed} --step-ms {self._step_ms_in_shell()} "
             '--out "$DIGITS_OUT"'
         )
+
+    def _step_ms_in_shell(self):
+        first, later = slower_ms(self.step_ms), slower_ms(self.later_step_ms or 0)
+        if self.later_step_ms is None:
+            return str(first)
+        return f'$([ "$GLIM_ATTEMPT" = 1 ] && echo {first} || echo {later})'
+
+
+def slower_ms(ms):
+    """A duration that a job takes so that others have the time to act: a slow machine needs more of it."""
+    return round(ms * SLOWER)
+
+
+def written_steps(path):
+    """[(attempt, step), ...] as a rank wrote them into its file, which may grow meanwhile: whole lines alone."""
+    try:
+        with open(path) as file:
+            lines = file.read().split("\n")[:-1]
+    except FileNotFoundError:
+        return []
+    return [(int(attempt), int(step)) for attempt, step in (line.split()[:2] for line in lines)]
 
 
 def steps_done(out, rank=0):
     """Number of the last step that the rank itself wrote down; -1: none."""
-    try:
-        with open(os.path.join(out, f"rank-{rank}.txt")) as file:
-            lines = file.read().split("\n")[:-1]
-    except FileNotFoundError:
-        return -1
-    return int(lines[-1].split()[1]) if lines else -1
+    written = written_steps(os.path.join(out, f"rank-{rank}.txt"))
+    return written[-1][1] if written else -1
 
 
 def check_run(examples, out, reference=None):
@@ -102,7 +126,7 @@ class Stage:
         out = self.path(name + "-saw")
         Watch(self.cluster.folder, [f"{job}.1" for job in victims], out, ranks).start()
         self.cluster.open_to_tasks(out)
-        return f"{PYTHON} {WITNESS} --out {out}"
+        return f"{PYTHON} {WITNESS} --out {out} --wait {round(30 * SLOWER)}"
 
     def seen(self, name, ranks):
         """What a submitted job's ranks saw at their beginning, in rank order."""
@@ -142,7 +166,10 @@ class Stage:
             f"job {b} starts",
             every=0.02,
         )
-        stop = self.glim.job(a)["attempts"][0]["agreements"][-1]["stop_step"]
+        agreements = self.glim.job(a)["attempts"][0]["agreements"]
+        if not agreements:
+            raise AssertionError(f"job {a} (A) ended by itself before job {b} (B) could interrupt it")
+        stop = agreements[-1]["stop_step"]
         self.say(f"job {a} (A) agreed on step {stop}, saved and left; job {b} (B) has all four nodes")
         b_job = cluster.wait_state(b, "succeeded", seconds)
         self.say(f"job {b} (B) is done")
@@ -171,7 +198,7 @@ class Stage:
             lambda: f"job {c} did step {step}: {cluster.describe(self.glim.job(c))}",
             every=0.02,
         )
-        visitor = f"{deaf}-visitor"
+        visitor, told_of_c = f"{deaf}-visitor", self.glim.job(c)["attempts"][0]
         e = self.submit_visitor(visitor, [c, d])
         self.say(f"jobs {c} (C) and {d} (D) run: submitted job {e}, four nodes, priority high")
         node = self.glim.job(d)["attempts"][0]["tasks"][0]["node"]
@@ -190,15 +217,17 @@ class Stage:
             "seen": self.seen(visitor, 4),
             "node": node,
             "node_given_too_early": too_early,
+            "told_of_c": told_of_c,
             "steps_of_c": ranges_by_attempt(self.path(deaf)),
             "heartbeat": self.heartbeats(stubborn, e_job),
         }
 
-    def submit_deaf(self, name, steps=160, grace="2s", save_every=20, user="ana"):
+    def submit_deaf(self, name, steps=UNTIL_KILLED, grace="2s", save_every=20, user="ana"):
         spec = self.examples.derive(
             "deaf",
             name,
-            run=f"{PYTHON} train.py --steps {steps} --step-ms 50 --save-every {save_every} " '--out "$DEAF_OUT"',
+            run=f"{PYTHON} train.py --steps {steps} --step-ms {slower_ms(50)} --save-every {save_every} "
+            '--out "$DEAF_OUT"',
             env={"DEAF_OUT": self.path(name)},
             interrupt={"mode": "cooperative", "grace": grace, "max_grace": "10s"},
             checkpoint={"dir": self.path("ckpt", "$GLIM_JOB_ID"), "keep": 3},
@@ -213,7 +242,7 @@ class Stage:
             "stubborn",
             name,
             env={"STUBBORN_OUT": self.path(name)},
-            run=f'{PYTHON} run.py --main stay --seconds 120 --out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
+            run=f"{PYTHON} run.py --main stay --seconds {round(120 * SLOWER)} " '--out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
         )
         return self.glim.submit(spec, user=user)
 
@@ -228,13 +257,14 @@ class Stage:
         return pid, start_time(pid)
 
     def watch_node(self, node, job_id, daemon, seconds):
-        """Until somebody else holds the node. True if that was so while the daemon was still there."""
+        """Until the job's first attempt does not hold the node any more. True if that was so while the daemon was still
+        there. (Who holds it then may be gone before we look; that the attempt has ended stays so.)"""
 
-        def other_holder():
+        def given_up():
             holder = self.glim.nodes()[node]["holder"]
-            return holder and holder["job_id"] != job_id
+            return (holder and holder["job_id"] != job_id) or self.glim.job(job_id)["attempts"][0]["ended_at_ms"] > 0
 
-        wait_until(other_holder, seconds, f"node {node} has another holder than job {job_id}", every=0.02)
+        wait_until(given_up, seconds, f"job {job_id} gives node {node} up", every=0.02)
         return start_time(daemon[0]) == daemon[1] and daemon[1] is not None
 
     def heartbeats(self, name, preemptor):
@@ -244,11 +274,11 @@ class Stage:
 
 
 def ranges_by_attempt(out):
-    """{attempt: (first step, last step)} as the job's first rank wrote them down."""
+    """{attempt: (first step, last step)} as the job's ranks wrote them down: the first that any began with, the last
+    that any completed. When a gang is killed, one rank may have completed a step that another had only begun."""
     ranges = {}
-    with open(os.path.join(out, "rank-0.txt")) as file:
-        for line in file:
-            attempt, step = (int(word) for word in line.split()[:2])
+    for path in glob.glob(os.path.join(glob.escape(out), "rank-*.txt")):
+        for attempt, step in written_steps(path):
             first, last = ranges.get(attempt, (step, step))
             ranges[attempt] = (min(first, step), max(last, step))
     return ranges

@@ -13,8 +13,6 @@ import json
 import os
 import time
 
-WAIT_S = 30
-
 
 def where():
     with open("/proc/1/comm") as file:
@@ -26,12 +24,13 @@ def where():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--wait", type=float, default=30, help="seconds until the answer has to be there [30]")
     args = parser.parse_args()
     path = os.path.join(args.out, f"rank-{os.environ.get('GLIM_RANK', '0')}")
     with open(path + ".part", "w") as file:
         json.dump({"time": time.time(), **where()}, file)
     os.replace(path + ".part", path + ".asked")
-    until = time.monotonic() + WAIT_S
+    until = time.monotonic() + args.wait
     while not os.path.exists(path + ".json"):
         if time.monotonic() >= until:
             raise SystemExit(f"nobody answered {path}.asked")

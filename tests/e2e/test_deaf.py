@@ -6,8 +6,9 @@ from cluster.verdict import problems_of_deaf
 
 
 def test_killed_at_the_deadline_and_resumed_from_the_last_save(stage, cluster, glim):
-    c = stage.submit_deaf("deaf", steps=200)
+    c = stage.submit_deaf("deaf")
     wait_until(lambda: steps_done(stage.path("deaf")) >= 45, 60, "the deaf job did step 45")
+    told = glim.job(c)["attempts"][0]
     e = stage.submit_visitor("visitor", [c])
     e_job = cluster.wait_state(e, "succeeded", 60)
     c_job = cluster.wait_state(c, "succeeded", 60)
@@ -15,6 +16,7 @@ def test_killed_at_the_deadline_and_resumed_from_the_last_save(stage, cluster, g
         "c": c_job,
         "e": e_job,
         "seen": stage.seen("visitor", 4),
+        "told_of_c": told,
         "steps_of_c": ranges_by_attempt(stage.path("deaf")),
     }
     assert problems_of_deaf(story) == []
@@ -22,7 +24,7 @@ def test_killed_at_the_deadline_and_resumed_from_the_last_save(stage, cluster, g
     first = c_job["attempts"][0]
     lost = first["steps_lost"]
     assert first["durable_step"] % 20 == 19, "it saves after every 20 steps"
-    assert f"{lost} steps lost" in glim.text("status", c)
+    assert f"{lost} step{'' if lost == 1 else 's'} lost" in glim.text("status", c)
     assert "killed" in glim.text("status", c)
 
 
