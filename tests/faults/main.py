@@ -1,14 +1,13 @@
 """The fault run: real daemons on this machine, jobs of all sorts, and faults, one after the other. A round is one fault
 and the recovery from it.
 
-    tests/faults/run [--seed N] [--rounds R] [--store sqlite|postgres] [--runtime runc|process] [--resume] [--keep]
+    tests/faults/run [--seed N] [--life L] [--rounds R] [--store sqlite|postgres] [--runtime runc|process] [--keep]
 
 Run by root, each life has a world of its own (own_world.py), and more can be struck: disks, storage, clocks.
 
 Twenty rounds are one life of a cluster; then all jobs end, and what their ranks wrote down themselves is held against
 what users were told (tests/faults/checker.py). What is not as it must be is printed with the seed that plays it again,
-as far as real processes can be. `--resume` goes on behind the lives that were good before. The last line is "N passed,
-M failed", in rounds."""
+as far as real processes can be: seed N.L is `--seed N --life L`. The last line is "N passed, M failed", in rounds."""
 
 import argparse
 import os
@@ -59,30 +58,20 @@ def live(args, number, rounds, apart):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--life", type=int, default=1, help="the number of the first life (default: 1)")
     parser.add_argument("--rounds", type=int, default=ROUNDS_A_LIFE)
     parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--runtime", choices=("runc", "process"), default=default_runtime())
-    parser.add_argument("--resume", action="store_true", help="go on behind the lives that were good before")
     parser.add_argument("--keep", action="store_true", help="keep the folders of good lives too")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     lives = [min(ROUNDS_A_LIFE, args.rounds - at) for at in range(0, args.rounds, ROUNDS_A_LIFE)]
-    good_file = os.path.join(ROOT, "build", f"faults-{args.seed}-{args.store}-{args.runtime}.good")
-    good = set()
-    if args.resume and os.path.exists(good_file):
-        with open(good_file) as file:
-            good = set(map(int, file.read().split()))
     passed = failed = 0
-    for number, rounds in enumerate(lives, 1):
-        if number in good or run_life(args, number, rounds):
+    for number, rounds in enumerate(lives, args.life):
+        if run_life(args, number, rounds):
             passed += rounds
-            if args.resume and number not in good:
-                with open(good_file, "a") as file:
-                    file.write(f"{number}\n")
         else:
             failed += rounds
-    if not failed and os.path.exists(good_file):  # the next run begins anew
-        os.unlink(good_file)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
