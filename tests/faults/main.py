@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "deploy"))
 sys.dont_write_bytecode = True
 
-from cluster.folders import make_folder  # noqa: E402
+from cluster.folders import make_folder, remove_folder  # noqa: E402
 from cluster.local_cluster import default_runtime  # noqa: E402
 from life import Life  # noqa: E402
 from own_world import run_apart  # noqa: E402
@@ -31,14 +31,18 @@ ROUNDS_A_LIFE = 20
 def run_life(args, number, rounds):
     """True if nothing was wrong. Root's lives have worlds of their own."""
     sys.stdout.flush()
-    if os.geteuid() == 0:
-        return run_apart(lambda: 0 if live(args, number, rounds, apart=True) else 1) == 0
-    return live(args, number, rounds, apart=False)
-
-
-def live(args, number, rounds, apart):
-    seed = f"{args.seed}.{number}"
     folder = make_folder("glim-faults-")
+    try:
+        if os.geteuid() == 0:
+            return run_apart(lambda: 0 if live(args, folder, number, rounds, apart=True) else 1) == 0
+        return live(args, folder, number, rounds, apart=False)
+    except KeyboardInterrupt:
+        remove_folder(folder)  # it says nothing
+        raise
+
+
+def live(args, folder, number, rounds, apart):
+    seed = f"{args.seed}.{number}"
     began = time.monotonic()
     print(f"==> seed {seed}: {rounds} rounds, {args.runtime}, {args.store}", flush=True)
     life = Life(BIN, ROOT, folder, seed, args.runtime, args.store, lambda line: print(f"    {line}", flush=True), apart)
