@@ -121,10 +121,10 @@ def folders_of_tasks(folder):
 
 class Before:
     """What was there before a life began, in its own world; `told(known)` says what is there beside it and beside the
-    processes `known`."""
+    processes `known`. `may_stay`: names in /dev/shm that tasks may leave there."""
 
-    def __init__(self):
-        self.mounts, self.shared, self.devices = mounts(), shared_memory(), devices()
+    def __init__(self, may_stay=()):
+        self.mounts, self.shared, self.devices = mounts(), shared_memory() | set(may_stay), devices()
         self.namespaces = {name for name, holder in namespaces().items() if holder.startswith("mount ")}
 
     def told(self, known):

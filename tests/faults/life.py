@@ -68,7 +68,10 @@ class Life:
     def __init__(self, bin_folder, root, folder, seed, runtime, store, say, apart):
         self.seed, self.say, self.rng = seed, say, random.Random(f"faults {seed}")
         self.folder = folder
-        self.before = leftovers.Before() if apart else None
+        # Plain processes have no /dev/shm of their own: what a user's program leaves there lies until that user removes
+        # it, as in /tmp.
+        self.may_stay = [f"/dev/shm/{curiosity.mark_of(user)}" for user in USERS] if runtime == "process" else []
+        self.before = leftovers.Before(self.may_stay) if apart else None
         self.postgres = Postgres(folder) if store == "postgres" else None
         self.trouble = Trouble(folder, NODES, random.Random(f"trouble {seed}")) if apart else None
         options = {"store": self.postgres and self.postgres.store}
@@ -100,7 +103,7 @@ class Life:
         try:
             self.cluster.start()
             self.make_users()
-            self.in_place = leftovers.Before()
+            self.in_place = leftovers.Before(self.may_stay)
             self.cluster.glim.patience = RECOVERY_S
             self.event_times = EventTimes(self.cluster.glim)
             self.event_times.start()

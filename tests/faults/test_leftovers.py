@@ -81,6 +81,17 @@ def test_what_is_left_behind_is_seen(leave, words, tmp_path, capfd):
     assert words in told, told
 
 
+def test_a_name_that_tasks_may_leave_is_not_told(tmp_path, capfd):
+    def work():
+        before = leftovers.Before(["/dev/shm/psm_left"])
+        leave_name(str(tmp_path))
+        print(*before.told({1, os.getpid()}), flush=True)
+        return 0
+
+    assert run_apart(work, as_user=os.geteuid() != 0) == 0
+    assert capfd.readouterr().out == "\n"
+
+
 def test_nothing_is_told_where_nothing_is_left(tmp_path, capfd):
     assert told_after(lambda folder: None, str(tmp_path)) == 0
     assert capfd.readouterr().out == ""

@@ -1,0 +1,216 @@
+"""The parts of tests/nightly: each with what it builds, its items, and the words that docs/nightly.md has for it."""
+
+import os
+from dataclasses import dataclass
+from typing import Callable
+
+from .items import MINUTE, Item, fuzz_items, last_line, pytest_item, seed_items
+
+EVENTS, SEEDS, PORTION = 5000, 10000, 50
+STORIES, MOVES, HOSTILE_ROUNDS, REDUCE_ROUNDS = 10, 200, 500, 1000
+LIVES, ROUNDS_A_LIFE = 25, 20
+FUZZ_RUNS = 1_000_000
+
+# What a part goes by, as pathspecs. A part that was cut off goes on as long as these files are as they were.
+ALL = (".", ":(exclude)docs/decisions", ":(exclude)CHANGELOG.md")
+PROGRAMS = ("CMakeLists.txt", "CMakePresets.json", "cmake", "proto", "sdk", "scheduler", "nodeagent", "cli", "deploy")
+PROGRAMS += ("docs/openapi.json", "docs/job-spec.md", "docs/permissions.md", "tests/sides")
+SIMULATOR = ("CMakeLists.txt", "CMakePresets.json", "cmake", "proto", "sdk", "scheduler")
+FUZZ = (*PROGRAMS, "tests/fuzz")
+
+# Of the seeds under a sanitizer only the first few of each kind (sdk/base/testing/seeds.h); and not what counts how
+# often something happens in many more of them.
+ASAN_CASES = "-TwoHundred/*/??*:Thousand/*/??*:Seeds/*/??*:Simulation.ReachesEvery*:Evictions.*"
+TSAN_CASES = "-*/ucx:*/ucx_*"  # without UCX
+ASAN_LABELS, TSAN_LABELS = ("unit", "server", "sim"), ("server",)  # nothing but `server` has threads
+ASAN_PARTS, TSAN_PARTS = 4, 2
+
+# Fuzz targets that are a whole scheduler, agent or connection: some hundred calls a second.
+CALLS = ("fuzz_handlers", "fuzz_fetch", "fuzz_http_connection")
+
+
+def nothing(tree):
+    return []
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    what: str
+    items: Callable  # of the tree, after the build
+    sources: tuple = ALL
+    preset: str = ""  # "": the commands build what they need
+    targets: Callable = nothing  # of the tree, after CMake; none: all
+    packages: tuple = ()  # groups of deploy/install-deps on top of what builds, runs and tests
+    needs: tuple = ()  # "root", "npm"
+
+
+def _seeds(tree):
+    program = tree.built("release", "bin", "glim-sim")
+    return list(seed_items(program, tree.first, tree.seeds, EVENTS, PORTION))
+
+
+def _of_source(name, what, source, sources, portion, **env):
+    return Part(
+        name,
+        what,
+        lambda tree: tree.cases_in(source, portion=portion, **env),
+        sources=sources,
+        preset="release",
+        targets=lambda tree: [tree.program_with("release", source)],
+    )
+
+
+def _sanitized(preset, labels, pattern, at, of, what):
+    def programs(tree):
+        return tree.programs_of_share(preset, labels, at, of)
+
+    return Part(
+        f"{preset}-{at}",
+        f"{what}: share {at} of {of} of the test programs",
+        lambda tree: tree.sanitized(preset, programs(tree), pattern),
+        sources=PROGRAMS,
+        preset=preset,
+        targets=programs,
+    )
+
+
+def _fuzz(name, what, is_of_it, portion):
+    def targets(tree):
+        return [target for target in tree.fuzz_targets() if is_of_it(target)]
+
+    def items(tree):
+        commands = tree.fuzz_commands()
+        return [item for target in targets(tree) for item in fuzz_items(commands[target], FUZZ_RUNS, portion)]
+
+    return Part(name, what, items, sources=FUZZ, preset="asan-ubsan", targets=targets)
+
+
+def _stories(tree):
+    test = "tests/e2e/test_story.py::test_an_interrupted_training_ends_as_if_left_alone"
+    env = {"GLIM_TEST_STORIES": str(STORIES)}
+    return [pytest_item(f"story {at}", f"{test}[{at}]", env, 15 * MINUTE) for at in range(1, STORIES + 1)]
+
+
+def _newcomer(tree):
+    test = "tests/e2e/test_newcomer.py::test_ones_own_job_comes_back_on_other_nodes"
+    return [pytest_item("newcomer", test, {"GLIM_TEST_MOVES": str(MOVES)}, 90 * MINUTE)]
+
+
+def _faults(store, runtime):
+    def items(tree):
+        argv = ("tests/faults/run", "--seed", str(tree.first), "--rounds", str(ROUNDS_A_LIFE))
+        argv += ("--store", store, "--runtime", runtime)
+        for life in range(1, LIVES + 1):
+            name = f"life {life}"  # root's has a world of its own, so that lives run beside each other
+            yield Item(name, (*argv, "--life", str(life)), last_line(name))
+
+    words = {"process": "plain processes", "runc": "containers"}[runtime]
+    name = {"sqlite": "SQLite", "postgres": "PostgreSQL"}[store]
+    return Part(
+        f"faults-{store}",
+        f"{LIVES * ROUNDS_A_LIFE} faults on real clusters, with {name} and {words}",
+        lambda tree: list(items(tree)),
+        preset="release",
+        needs=("root",),
+    )
+
+
+def _command(name, what, *argv, limit_s=90 * MINUTE, **more):
+    def items(tree):
+        build = () if tree.build or argv[0] != "tests/run" else ("--no-build",)
+        return [Item(name, (*argv, *build), last_line(name), limit_s=limit_s)]
+
+    return Part(name, what, items, **more)
+
+
+def _guests(tree):
+    for guest in sorted(os.listdir(os.path.join(tree.root, "tests", "vm", "guests"))):
+        yield Item(guest, ("tests/vm/run", guest), last_line(guest), lane="machine", limit_s=90 * MINUTE)
+
+
+PARTS = (
+    Part(
+        "seeds",
+        f"{SEEDS:,} seeds of the simulator, {EVENTS:,} events each, with faults",
+        _seeds,
+        sources=SIMULATOR,
+        preset="release",
+        targets=lambda tree: ["glim-sim"],
+    ),
+    _of_source(
+        "planted",
+        "the planted bugs, each of which has to be found, and as many seeds without any",
+        "scheduler/sim/world/planted_test.cc",
+        SIMULATOR,
+        portion=1,
+    ),
+    _of_source(
+        "hfreduce-rounds",
+        f"{REDUCE_ROUNDS:,} times hfreduce's communicators made and destroyed, over each transport",
+        "sdk/hfreduce/communicator/rounds_test.cc",
+        PROGRAMS,
+        portion=1,
+        GLIM_HFREDUCE_ROUNDS=str(REDUCE_ROUNDS),
+    ),
+    _of_source(
+        "hostile",
+        f"{HOSTILE_ROUNDS} tasks that do what they can to stay, in each runtime",
+        "nodeagent/agent_hostile_test.cc",
+        PROGRAMS,
+        portion=1,
+        GLIM_HOSTILE_ROUNDS=str(HOSTILE_ROUNDS),
+    ),
+    _fuzz(
+        "fuzz-readers",
+        f"{FUZZ_RUNS:,} inputs for each fuzz target that is a reader of files, tokens, certificates or messages",
+        lambda target: target not in CALLS,
+        FUZZ_RUNS // 4,
+    ),
+    _fuzz(
+        "fuzz-calls",
+        f"{FUZZ_RUNS:,} calls each of a scheduler, of an agent and of a connection of HTTP",
+        lambda target: target in CALLS,
+        FUZZ_RUNS // 50,
+    ),
+    *(
+        _sanitized(
+            "asan-ubsan", ASAN_LABELS, ASAN_CASES, at, ASAN_PARTS, "the address and undefined-behaviour sanitizers"
+        )
+        for at in range(1, ASAN_PARTS + 1)
+    ),
+    *(
+        _sanitized("tsan", TSAN_LABELS, TSAN_CASES, at, TSAN_PARTS, "the thread sanitizer")
+        for at in range(1, TSAN_PARTS + 1)
+    ),
+    Part(
+        "stories",
+        f"{STORIES} seeds of the story: an interrupted training ends as if left alone",
+        _stories,
+        preset="release",
+    ),
+    Part("newcomer", f"a newcomer's job, interrupted {MOVES} times, in each runtime", _newcomer, preset="release"),
+    _faults("sqlite", "process"),
+    _faults("postgres", "runc"),
+    _command(
+        "systemd",
+        "the units under a real systemd, on both hierarchies of control groups",
+        "tests/systemd/run",
+        preset="release",
+        packages=("systemd",),
+        needs=("root",),
+    ),
+    Part(
+        "vm",
+        "every guest of the emulated machine",
+        lambda tree: list(_guests(tree)),
+        preset="release",
+        packages=("vm",),
+        needs=("root",),
+    ),
+    _command("web", "`tests/run web`", "tests/run", "web", needs=("npm",)),
+    _command("openapi", "`tests/run openapi`", "tests/run", "openapi", needs=("npm",)),
+    _command("device", "`tests/run device`", "tests/run", "device"),
+    _command("dev", "`tests/run dev`", "tests/run", "dev"),
+)
+BY_NAME = {part.name: part for part in PARTS}
