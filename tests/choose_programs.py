@@ -1,27 +1,30 @@
-"""Which test programs a run under the sanitizers takes, the most telling first.
+"""Which test programs and fuzz targets a change reaches.
 
-    choose_programs.py PRESET LABEL... [--base REF] [--share K/N]      prints "NAME WHY" lines
-
-WHY is "differs": a source of the program, or one that it reaches by includes (of a header, its source too), is not what
-it was at REF. Or "share": one of every N of the others, which rotates with K. What is neither is not printed. If REF
-(default: $GLIM_CI_BASE, else HEAD~1) is unknown, everything differs. Pure reading of the sources: nothing has to be
-built.
+A program differs if a source of it, or one that it reaches by includes (of a header, its source too), is not what it
+was at the commit that is compared with. Pure reading of the sources: nothing has to be built.
 """
 
-import argparse
 import os
 import re
 import subprocess
-import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def changed_files(base):
-    """Relative paths; None if `base` is unknown."""
-    said = subprocess.run(["git", "-C", ROOT, "diff", "--name-only", base, "--"], capture_output=True, text=True)
-    return set(said.stdout.split()) if said.returncode == 0 else None
+    """Relative paths of what is not as at `base`, files that git does not know yet among them; None if `base` is
+    unknown."""
+    changed = set()
+    for words in (["diff", "--name-only", "-z", base, "--"], ["ls-files", "--others", "--exclude-standard", "-z"]):
+        try:
+            said = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True)
+        except OSError:  # no git
+            return None
+        if said.returncode != 0:
+            return None
+        changed.update(filter(None, said.stdout.split("\0")))
+    return changed
 
 
 def includes_of(path, known={}):
@@ -65,43 +68,13 @@ def reaches(sources, changed):
     return any(os.path.dirname(path) in folders for path in parts)
 
 
-def choose(tests, changed, share):
-    """[(name, why)]; tests: [(name, sources)]. Those whose own folder changed come before those that only reach a
-    change."""
-    near, far, share_of_rest = [], [], []
-    at, every = share
-    rest = []
+def choose(tests, changed):
+    """Of tests [(name, sources)] the names of those that differ; everything does if `changed` is None. Those whose own
+    folder changed come before those that only reach a change."""
+    near, far = [], []
     for name, sources in tests:
         if changed is None or reaches(sources, changed):
             folders = {os.path.dirname(source) for source in sources}
             own = changed is not None and any(os.path.dirname(path) in folders for path in changed)
-            (near if own else far).append((name, "differs"))
-        else:
-            rest.append(name)
-    # Where everything differs and time is short, another part comes first each time.
-    turn = at % max(1, len(far))
-    far = far[turn:] + far[:turn]
-    share_of_rest = [(name, "share") for index, name in enumerate(rest) if index % every == at % every]
-    return near + far + share_of_rest
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("preset")
-    parser.add_argument("labels", nargs="+")
-    parser.add_argument("--base", default=os.environ.get("GLIM_CI_BASE") or "HEAD~1")
-    parser.add_argument("--share", default="0/4")
-    words = parser.parse_args()
-    at, every = (int(number) for number in words.share.split("/"))
-    tests = []
-    with open(os.path.join(ROOT, "build", words.preset, "tests.txt")) as file:
-        for line in file:
-            name, label, *sources = line.split()
-            if label in words.labels:
-                tests.append((name, [os.path.relpath(source, ROOT) for source in sources]))
-    for name, why in choose(tests, changed_files(words.base), (at, every)):
-        print(name, why)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            (near if own else far).append(name)
+    return near + far

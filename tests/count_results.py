@@ -10,12 +10,17 @@ import sys
 import xml.etree.ElementTree as xml
 
 
+def ended_badly(case):
+    """Of a testcase of JUnit's, GoogleTest's or CTest's: whether it did not pass."""
+    marks = {child.tag for child in case} | {case.get("status")}
+    return bool(marks & {"failure", "error", "skipped", "fail", "notrun", "disabled"})
+
+
 def count(path):
     """(passed, [names that did not pass])"""
     passed, bad = 0, []
     for case in xml.parse(path).getroot().iter("testcase"):
-        ended_badly = any(child.tag in ("failure", "error", "skipped") for child in case)
-        if ended_badly or case.get("status") in ("fail", "notrun", "disabled"):
+        if ended_badly(case):
             bad.append(f"{case.get('classname') or ''} {case.get('name')}".strip())
         else:
             passed += 1
@@ -40,8 +45,8 @@ def count_part(folder, part):
     return passed, bad
 
 
-def main():
-    folder, *parts = sys.argv[1:]
+def report(folder, parts):
+    """Prints what the parts came to; whether all is well."""
     total, all_bad = 0, []
     for part in parts:
         passed, bad = count_part(folder, part)
@@ -51,8 +56,8 @@ def main():
     for name in all_bad[:50]:
         print(f"  failed: {name}")
     print(f"{total} passed, {len(all_bad)} failed")
-    sys.exit(1 if all_bad else 0)
+    return not all_bad
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(0 if report(sys.argv[1], sys.argv[2:]) else 1)
