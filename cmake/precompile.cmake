@@ -13,9 +13,9 @@ set(glim_std_headers <algorithm> <compare> <cstddef> <cstdint> <functional> <map
 
 # What the code of some sets is compiled with, beside the build type's options. Test code is compiled far more often
 # than it runs, what talks gRPC waits for others, and so do the agent and the command line; what is measured keeps its
-# optimisation (glim_measured). The sanitizers make twice as much of it: there the services and their tests, which mostly
-# wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of an inline function, and
-# with such a one they take fifty times as long.)
+# optimisation (glim_measured). The sanitizers make twice as much of it: there the services and their tests, which
+# mostly wait, get none. (Not the simulation and the tests of the core: the linker keeps one copy of an inline function,
+# and with such a one they take fifty times as long.)
 if(GLIM_SANITIZE)
   set(glim_less_optimised grpc)
   set(glim_less -O0)

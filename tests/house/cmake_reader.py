@@ -26,7 +26,7 @@ DECLARES = {
     "glim_test": "test",
     "glim_shared_or_static": "alias",  # libraries of others under a name of ours
 }
-KEYWORDS = ("SOURCES", "LINKS", "LABEL", "NOT_SANITIZED", "RUNS", "INSTEAD")
+KEYWORDS = ("SOURCES", "LINKS", "LABEL", "APART", "NOT_SANITIZED", "RUNS", "INSTEAD")
 
 
 @dataclass
