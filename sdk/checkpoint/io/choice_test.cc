@@ -33,7 +33,7 @@ void ForbidUring(int error) {
 }
 
 TEST(IoChoice, AutoIsUringWhereItIsAllowed) {
-  const TestFolder folder;
+  const IoFolder folder;
   Image image(100'000, 1);
   const auto writer = MakeFileWriter(OptionsFor({IoKind::kAuto, true}), folder.path());
   ASSERT_TRUE(writer.ok());
@@ -44,7 +44,7 @@ TEST(IoChoice, AutoIsPwriteWhereUringIsForbidden) {
   for (const int error : {EPERM, ENOSYS}) {
     std::thread([&] {
       ForbidUring(error);
-      const TestFolder folder;
+      const IoFolder folder;
       const auto writer = MakeFileWriter(OptionsFor({IoKind::kAuto, true}), folder.path());
       const auto reader = MakeBatchReader(OptionsFor({IoKind::kAuto, true}), folder.path());
       ASSERT_TRUE(writer.ok() && reader.ok());
@@ -64,7 +64,7 @@ TEST(IoChoice, AutoIsPwriteWhereUringIsForbidden) {
 }
 
 TEST(IoChoice, UsrbioNeedsItsLibrary) {
-  const TestFolder folder;
+  const IoFolder folder;
   IoOptions options = OptionsFor({IoKind::kUsrbio, true});
   options.usrbio_library = "libno_such_library.so";
   const Status status = MakeFileWriter(options, folder.path()).status();
@@ -74,7 +74,7 @@ TEST(IoChoice, UsrbioNeedsItsLibrary) {
 }
 
 TEST(IoChoice, UsrbioNeedsALibraryWithItsFunctions) {
-  const TestFolder folder;
+  const IoFolder folder;
   IoOptions options = OptionsFor({IoKind::kUsrbio, true});
   options.usrbio_library = "libc.so.6";
   const Status status = MakeFileWriter(options, folder.path()).status();

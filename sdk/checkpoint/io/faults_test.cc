@@ -66,7 +66,7 @@ class Faults : public testing::TestWithParam<IoCase> {
 
   static constexpr std::size_t kCut = 123'457;
   const IoOptions options_ = OptionsFor(GetParam());
-  TestFolder folder_;
+  IoFolder folder_;
   Image image_{700'001, 5};
   Image into_{700'001, 6};
   int told_ = 0;

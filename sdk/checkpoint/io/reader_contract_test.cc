@@ -43,7 +43,7 @@ class ReaderContract : public testing::TestWithParam<IoCase> {
     return std::equal(due.begin(), due.end(), range.into.begin());
   }
 
-  TestFolder folder_;
+  IoFolder folder_;
   std::vector<Image> images_;
   std::vector<std::string> names_;
 };

@@ -26,7 +26,7 @@ class WriterContract : public testing::TestWithParam<IoCase> {
     return std::move(writer).value();
   }
 
-  TestFolder folder_;
+  IoFolder folder_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, WriterContract, testing::ValuesIn(AllIoCases()),
@@ -128,7 +128,7 @@ TEST_P(WriterContract, AFullDiskLeavesNoFileBehindAndTheNextSmallerOneIsWritten)
     ASSERT_EQ(::mkdir(mount_point.c_str(), 0755), 0);
     ASSERT_EQ(::mount("none", mount_point.c_str(), "tmpfs", 0, "size=1m"), 0);
     {
-      const TestFolder full(mount_point);
+      const IoFolder full(mount_point);
       const auto writer = Writer();
       Image image(2 << 20, 1), small(300'000, 2);
       const Status status = writer->Write(full.fd(), "a", image.bytes()).status();

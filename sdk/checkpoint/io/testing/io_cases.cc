@@ -39,16 +39,16 @@ IoOptions OptionsFor(const IoCase& io_case) {
   return options;
 }
 
-TestFolder::TestFolder(const std::string& parent)
+IoFolder::IoFolder(const std::string& parent)
     : path_((parent.empty() ? testing::TempDir() : parent + "/") + "io.XXXXXX") {
   GLIM_CHECK(::mkdtemp(path_.data()) != nullptr, "mkdtemp");
   std::ofstream(path_ + "/.3fs");
   fd_.Reset(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-TestFolder::~TestFolder() { std::filesystem::remove_all(path_); }
+IoFolder::~IoFolder() { std::filesystem::remove_all(path_); }
 
-std::vector<std::string> TestFolder::Files() const {
+std::vector<std::string> IoFolder::Files() const {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(path_)) {
     if (entry.path().filename() != ".3fs") names.push_back(entry.path().filename());
@@ -57,18 +57,18 @@ std::vector<std::string> TestFolder::Files() const {
   return names;
 }
 
-std::string TestFolder::ReadAll(const std::string& name) const {
+std::string IoFolder::ReadAll(const std::string& name) const {
   std::ostringstream text;
   text << std::ifstream(path_ + "/" + name, std::ios::binary).rdbuf();
   return text.str();
 }
 
-void TestFolder::WriteAll(const std::string& name, std::span<const std::byte> bytes) const {
+void IoFolder::WriteAll(const std::string& name, std::span<const std::byte> bytes) const {
   std::ofstream(path_ + "/" + name, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-bool TestFolder::Drop(const std::string& name) const {
+bool IoFolder::Drop(const std::string& name) const {
   struct statfs found {};
   GLIM_CHECK(::fstatfs(fd(), &found) == 0, "fstatfs");
   if (found.f_type == TMPFS_MAGIC) return false;

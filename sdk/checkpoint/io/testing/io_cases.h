@@ -29,12 +29,12 @@ std::string NameOf(const IoCase& io_case);
 IoOptions OptionsFor(const IoCase& io_case);
 
 // A new empty folder, open; on the stand-in's 3FS. Removed with all that is in it.
-class TestFolder {
+class IoFolder {
  public:
   // `parent`: "" is the tests' usual place.
-  explicit TestFolder(const std::string& parent = "");
-  TestFolder(const TestFolder&) = delete;
-  ~TestFolder();
+  explicit IoFolder(const std::string& parent = "");
+  IoFolder(const IoFolder&) = delete;
+  ~IoFolder();
 
   const std::string& path() const { return path_; }
   int fd() const { return fd_.get(); }
