@@ -40,7 +40,7 @@ SOURCES = {
     "pages": ["docs/", "README.md", "deploy/", "cli/", "sdk/python/", "tests/e2e/conftest.py", "tests/e2e/machines.py"]
     + PAGES,
 }
-NO_SOURCES = {"pages": ["docs/decisions/", "docs/pictures/", "docs/nightly.md"]}  # nobody types these
+NO_SOURCES = {"pages": ["docs/decisions/", "docs/pictures/", "docs/nightly.md"]}  # without commands that are typed
 
 
 @dataclass(frozen=True)
