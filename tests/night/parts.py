@@ -210,6 +210,7 @@ PARTS = (
     ),
     _command("web", "`tests/run web`", "tests/run", "web", needs=("npm",)),
     _command("openapi", "`tests/run openapi`", "tests/run", "openapi", needs=("npm",)),
+    _command("pages", "`tests/run pages`", "tests/run", "pages"),
     _command("device", "`tests/run device`", "tests/run", "device"),
     _command("dev", "`tests/run dev`", "tests/run", "dev"),
 )

@@ -36,6 +36,7 @@ PAGES = [
 # What can break a part. CI leaves a part out where nothing of this differs; tests/nightly has all of them.
 SOURCES = {
     "web": ["webui/", "scheduler/gateway/", "proto/", "docs/openapi.json", "tests/web/", "deploy/cluster/"],
+    "device": ["CMakeLists.txt", "CMakePresets.json", "cmake/", "sdk/", "nodeagent/", "tests/device/"],
     "openapi": ["docs/openapi.json", "scheduler/gateway/", "proto/", "tests/openapi/"],
     "pages": ["docs/", "README.md", "deploy/", "cli/", "sdk/python/", "tests/e2e/conftest.py", "tests/e2e/machines.py"]
     + PAGES,
@@ -99,7 +100,7 @@ def jobs_of(part, settings):
     if part == "openapi":
         return command(part, "tests/openapi/run", weight=0.5)
     if part == "device":
-        return command(part, "tests/device/run", "--stand-in", weight=settings.cores)
+        return [pytest_job(part, settings, 1, settings.cores, "tests/device/test_stand_in.py")]
     if part == "seeds":
         words = ["build/release/bin/glim-sim", "--events", "5000", "--faults", "--seeds", "50", "--seed"]
         return [Job(part, f"seeds from {at}", [*words, str(at)], quiet=True) for at in range(1, 501, 50)]
