@@ -77,7 +77,7 @@ def test_at_its_time_limit_a_job_saves_and_is_over(stage, cluster, glim):
     assert attempt["agreements"][0]["reason"] == "its time limit of 6 s is reached"
     assert attempt["agreements"][0]["requested_at_ms"] - attempt["started_at_ms"] >= 6000
     assert job["message"] in glim.text("status", job_id)
-    cluster.wait_idle(10)
+    cluster.wait_idle(30)
 
 
 def test_who_does_not_answer_at_the_limit_is_killed(stage, cluster, glim):

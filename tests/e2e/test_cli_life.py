@@ -66,7 +66,7 @@ def test_cancel_of_a_queued_and_of_a_running_job(stage, cluster, glim):
     assert cluster.wait_state(queued, "cancelled", 10)["attempt_count"] == 0
     glim.text("cancel", running)
     cluster.wait_state(running, "cancelled", 30)
-    cluster.wait_idle(10)
+    cluster.wait_idle(30)
     again = glim.run("-o", "json", "cancel", running)
     assert again.returncode in (0, 5, 6), again.stderr
 
@@ -81,7 +81,7 @@ def test_suspend_and_resume(stage, cluster, glim):
     cluster.wait_state(job, "running", 30)
     glim.text("suspend", job)
     cluster.wait_state(job, "held", 30)
-    cluster.wait_idle(10)
+    cluster.wait_idle(30)
     glim.text("resume", job)
     assert cluster.wait_state(job, "running", 30)["attempt_count"] == 2
 

@@ -29,7 +29,7 @@ def test_killed_at_the_deadline_and_resumed_from_the_last_save(stage, cluster, g
 
 
 def test_a_deaf_job_without_any_save_starts_again_from_the_beginning(stage, cluster):
-    c = stage.submit_deaf("deaf", steps=100, grace="500ms", save_every=1000)
+    c = stage.submit_deaf("deaf", steps=160, grace="500ms", save_every=1000)
     wait_until(lambda: steps_done(stage.path("deaf")) >= 3, 60, "the deaf job did step 3")
     e = stage.submit_visitor("visitor", [c])
     cluster.wait_state(e, "succeeded", 60)
@@ -38,4 +38,4 @@ def test_a_deaf_job_without_any_save_starts_again_from_the_beginning(stage, clus
     assert (first["outcome"], first["save"], first["durable_step"]) == ("interrupted", "killed", -1)
     assert first["steps_lost"] == first["last_step"] + 1
     assert second["base_step"] == -1
-    assert ranges_by_attempt(stage.path("deaf"))[2] == (0, 99)
+    assert ranges_by_attempt(stage.path("deaf"))[2] == (0, 159)

@@ -8,7 +8,8 @@ from cluster.kernel_logs import FELL_OFF_THE_BUS, KernelLogs
 from cluster.local_cluster import CONFIG
 from cluster.metrics import Metrics
 from cluster.processes import wait_until
-from cluster.story import PYTHON, Training, ranges_by_attempt, steps_done
+from cluster.story import PYTHON, Training, ranges_by_attempt
+from between_saves import stop_between_saves
 from conftest import own_stage
 from watched import health_events
 
@@ -58,10 +59,11 @@ def test_a_job_goes_on_elsewhere_when_its_gpu_falls_off_the_bus(fresh_folder):
     with watched(fresh_folder) as (stage, logs):
         cluster, glim = stage.cluster, stage.glim
         job = submit_saver(stage, steps=150)
-        wait_until(lambda: newest(stage, job)["durable_step"] >= SAVE_EVERY, 60, "it saved")
-        wait_until(
-            lambda: steps_done(stage.path("saver")) % SAVE_EVERY == 5, 30, "it is between two saves", every=0.005
-        )
+
+        def kept(step):
+            return SAVE_EVERY < step == newest(stage, job)["durable_step"] < newest(stage, job)["last_step"]
+
+        stop_between_saves(cluster, job, stage.path("saver"), SAVE_EVERY, kept)
         logs.say("n1", FELL_OFF_THE_BUS)
         wait_until(lambda: glim.job(job)["attempt_count"] == 2, 30, "it is restarted at once", every=0.05)
         first = glim.job(job)["attempts"][0]

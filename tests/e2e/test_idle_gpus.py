@@ -70,7 +70,7 @@ def test_a_job_that_leaves_its_gpus_idle_is_warned_then_held_with_its_save_and_g
         attempt = held["attempts"][0]
         assert attempt["outcome"] == "interrupted" and attempt["gpus_idle_since_ms"] > 0
         assert held["durable_step"] == 5, "it saved when it was asked"
-        cluster.wait_idle(10)
+        cluster.wait_idle(30)
         glim.text("resume", job)
         again = cluster.wait_state(job, "succeeded", 60)
         assert again["attempt_count"] == 2 and again["attempts"][1]["gpus_idle_since_ms"] == 0

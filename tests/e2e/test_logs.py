@@ -58,7 +58,7 @@ def test_follow_shows_lines_as_they_come_and_ends_with_the_job(stage, cluster, g
 
 
 def test_follow_goes_on_through_an_interrupt(stage, cluster, glim):
-    c = stage.submit_deaf("deaf", steps=60, grace="500ms")
+    c = stage.submit_deaf("deaf", grace="500ms")
     out = stage.path("followed")
     follower = glim.follow("logs", "-f", c, "--rank", 1, out=out)
     try:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from cluster.processes import processes_of, start_time, wait_until
+from cluster.processes import SLOWER, processes_of, start_time, wait_until
 from cluster.story import Training
 from cluster.verdict import problems_of_interrupt
 from conftest import own_stage
@@ -72,7 +72,7 @@ def test_the_story_ends_the_same_whenever_the_scheduler_is_killed(five):
     try:
         story = five.interrupted("digits", training, 40, "reference")
     finally:
-        killer.join(300)
+        killer.join(300 * SLOWER)
     assert killer.faults == [] and killer.kills == KILLS
 
     assert problems_of_interrupt(story) == []

@@ -26,7 +26,7 @@ def test_a_cancel_takes_the_daemon_along(stage, cluster, glim):
     cluster.wait_state(d, "cancelled", 30)
     assert start_time(daemon[0]) != daemon[1], "cancelled means that every process is gone"
     assert processes_of(cluster.folder, d) == []
-    cluster.wait_idle(5)
+    cluster.wait_idle(30)
 
 
 def test_a_daemon_left_behind_by_a_job_that_ended_well_holds_its_node(stage, cluster, glim):

@@ -39,7 +39,7 @@ class SidesTest : public IdentityTest {
     ::kill(agent_, SIGTERM);
     ::kill(agent_, SIGCONT);
     const auto ended = [&] { return ::waitpid(agent_, nullptr, WNOHANG) != 0; };
-    if (Eventually(ended, std::chrono::seconds(10))) return;
+    if (Eventually(ended)) return;
     ADD_FAILURE() << "it did not end on SIGTERM\n" << LogOf("agent.log");
     ::kill(agent_, SIGKILL);
     ::waitpid(agent_, nullptr, 0);

@@ -16,6 +16,7 @@
 #include "scheduler/store/sqlite/sqlite_store.h"
 #include "scheduler/store/testing/temp_dir.h"
 #include "sdk/base/rng.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::store {
 namespace {
@@ -130,7 +131,7 @@ class CommittingChild {
   // Waits for the first acknowledgement, so that a kill hits a child at work.
   bool WaitUntilBusy() {
     pollfd ready{read_end_, POLLIN, 0};
-    return ::poll(&ready, 1, 20'000) == 1;
+    return ::poll(&ready, 1, LongWaitMs()) == 1;
   }
   void Kill() { ::kill(pid_, SIGKILL); }
 

@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "sdk/base/testing/waits.h"
+
 namespace glim::store {
 
 namespace {
@@ -81,7 +83,7 @@ bool PostgresProxy::FromClient(const Pair& pair) {
   --armed_;
   if (cut_ == Cut::kAfterCommit) {
     pollfd answer{pair.server, POLLIN, 0};
-    GLIM_CHECK(WriteAll(pair.server, chunk.data(), chunk.size()) && ::poll(&answer, 1, 20'000) == 1, "no answer");
+    GLIM_CHECK(WriteAll(pair.server, chunk.data(), chunk.size()) && ::poll(&answer, 1, LongWaitMs()) == 1, "no answer");
   }
   // At once for both sides: what comes `then` must find the server already told.
   ::shutdown(pair.client, SHUT_RDWR);
