@@ -1,6 +1,7 @@
 # Up to GLIM_UNITY_BATCH sources of a target are compiled as one unit, which takes a third of the time of a clean build:
 # what headers cost is paid once a unit. So names in the unnamed namespaces of a target have to differ.
-# -DGLIM_UNITY=OFF, as the preset dev has it, makes a changed line cheap.
+# -DGLIM_UNITY=OFF, as the preset dev has it, makes a changed line cheap. A target or a folder has none of it where
+# GLIM_NO_UNITS is set.
 #
 # CMake's own unity files include their sources by absolute paths; these do by paths from the root, so that a unit reads
 # the same in every clone and the compiler's cache serves it there.
