@@ -7,7 +7,7 @@ import re
 
 from .kernel_logs import FELL_OFF_THE_BUS
 from .processes import wait_until
-from .story import Training, check_run, ranges_by_attempt, steps_done
+from .story import LONG_S, Training, check_run, ranges_by_attempt, steps_done
 from .verdict import Findings, check_lost_steps
 
 SAVE_EVERY = 30
@@ -57,7 +57,7 @@ def figures(metrics):
     }
 
 
-def gpu_falls_off(stage, logs, metrics, name, reference, seed, seconds=240):
+def gpu_falls_off(stage, logs, metrics, name, reference, seed, seconds=LONG_S):
     """Job E, the training of the run `reference`: one of its nodes loses a GPU between two saves. Job F asks for all
     nodes meanwhile."""
     cluster, glim, out = stage.cluster, stage.glim, stage.path(name)

@@ -218,13 +218,19 @@ def interrupt_on_signals():
         signal.signal(number, handle)
 
 
+def tell(words, out):
+    """What is printed on the way to the end: that its reader or the terminal has gone must not keep us from it."""
+    with contextlib.suppress(OSError):
+        print(words, file=out, flush=True)
+
+
 def clean_up(cluster, folder, keep_folder):
     """Stops the cluster; nothing may interrupt that."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     faults = cluster.stop() if cluster else []
     for fault in faults:
-        print(f"    {fault}", file=sys.stderr)
+        tell(f"    {fault}", sys.stderr)
     if not keep_folder and not faults:
         remove_folder(folder)
     return faults
@@ -284,14 +290,14 @@ def run(args, steps, folder):
             )
         keep = args.keep and ok
     except Exception as error:
-        print(f"\nerror: {error}\n\n{cluster.tails()}", file=sys.stderr)
+        tell(f"\nerror: {error}\n\n{cluster.tails()}", sys.stderr)
         if args.json:
             write_json(args.json, failure_json([str(error)], steps.durations))
     finally:
         if keep:
             print_ways(cluster, page)
         else:
-            print("==> Stopping what was started", flush=True)
+            tell("==> Stopping what was started", sys.stdout)
             faults = clean_up(cluster, folder, keep_folder=not ok)
             ok = ok and not faults
     if not ok:

@@ -16,6 +16,7 @@ from .watch import Watch
 PYTHON = "/usr/bin/python3"
 WITNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "witness.py")
 PHASES = ("notify", "agree", "save", "release", "start")
+LONG_S = 600  # for a part of the story, on a machine that is busy with other work
 # How many steps job C does, in the shell: its first attempt goes on until it is killed, however late that is; the next
 # one does a few steps more.
 UNTIL_KILLED = '$([ "$GLIM_ATTEMPT" = 1 ] && echo 1000000 || echo $((GLIM_RESUME_STEP + 21)))'
@@ -138,7 +139,7 @@ class Stage:
 
     # ---- parts of the story
 
-    def reference(self, name, training, seconds=240):
+    def reference(self, name, training, seconds=LONG_S):
         """Job A, left alone. Returns check.py's report."""
         job_id = self.submit_training(name, training)
         self.cluster.wait_state(job_id, "succeeded", seconds, every=0.2)
@@ -147,7 +148,7 @@ class Stage:
             raise AssertionError(f"the uninterrupted run {name} is not a whole one: {report}")
         return report
 
-    def interrupted(self, name, training, step, reference, urgent="urgent", urgent_steps=200, seconds=240):
+    def interrupted(self, name, training, step, reference, urgent="urgent", urgent_steps=200, seconds=LONG_S):
         """Job A, interrupted by job B when A's first rank has done `step`."""
         cluster, out = self.cluster, self.path(name)
         a = self.submit_training(name, training)
@@ -186,7 +187,7 @@ class Stage:
             "steps_of_a": ranges_by_attempt(out),
         }
 
-    def deaf_and_stubborn(self, step, deaf="deaf", stubborn="stubborn", seconds=120):
+    def deaf_and_stubborn(self, step, deaf="deaf", stubborn="stubborn", seconds=LONG_S):
         """Jobs C and D, both in the way of a third."""
         cluster = self.cluster
         c = self.submit_deaf(deaf)
@@ -208,7 +209,7 @@ class Stage:
         self.glim.text("cancel", d, user="ana")
         c_job = cluster.wait_state(c, "succeeded", seconds)
         self.say(f"job {c} (C) came back at step {c_job['attempts'][1]['base_step'] + 1} and finished")
-        d_job = cluster.wait_state(d, "cancelled", 30)
+        d_job = cluster.wait_state(d, "cancelled", seconds)
         return {
             "c": c_job,
             "d": d_job,
@@ -242,11 +243,11 @@ class Stage:
             "stubborn",
             name,
             env={"STUBBORN_OUT": self.path(name)},
-            run=f"{PYTHON} run.py --main stay --seconds {round(120 * SLOWER)} " '--out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
+            run=f"{PYTHON} run.py --main stay --seconds {round(LONG_S * SLOWER)} " '--out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
         )
         return self.glim.submit(spec, user=user)
 
-    def wait_daemon(self, name, seconds=30):
+    def wait_daemon(self, name, seconds=LONG_S):
         """(process id, start time) of the daemon that job D's first attempt leaves behind."""
         path = self.path(name, "1", "daemon.pid")
         wait_until(lambda: self.cluster.check() or os.path.exists(path), seconds, f"{name}'s daemon runs")

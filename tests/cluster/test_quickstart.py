@@ -2,8 +2,10 @@
 
 import argparse
 import contextlib
+import errno
 import json
 import re
+import sys
 
 import pytest
 
@@ -93,3 +95,37 @@ def test_a_command_gives_its_code_its_log_and_its_lines(tmp_path):
     log.write_text("before\n")
     assert run_logged(["sh", "-c", "echo one; echo two >&2; exit 3"], str(log), on_line=lines.append) == 3
     assert lines == ["one\n", "two\n"] and log.read_text() == "before\none\ntwo\n"
+
+
+def test_the_cluster_is_stopped_although_the_terminal_has_gone(tmp_path, monkeypatch):
+    """A closed terminal is a SIGHUP first, and then an error at each word."""
+
+    class Gone:
+        def write(self, _):
+            raise OSError(errno.EIO, "Input/output error")
+
+        def flush(self):
+            self.write("")
+
+    class Cluster:
+        stopped = False
+
+        def __init__(self, *_, **__):
+            pass
+
+        def start(self):
+            raise KeyboardInterrupt
+
+        def stop(self):
+            Cluster.stopped = True
+            return ["a fault"]
+
+    for name, value in (("LocalCluster", Cluster), ("install_packages", lambda: None), ("find_page", lambda *_: "")):
+        monkeypatch.setattr(quickstart, name, value)
+    monkeypatch.setattr(quickstart.signal, "signal", lambda *_: None)
+    for stream in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, stream, Gone())
+    args = argparse.Namespace(no_build=True, json=None, keep=False, seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        quickstart.run(args, Steps(["install_deps", "page", *STORY], Line()), str(tmp_path))
+    assert Cluster.stopped
