@@ -21,6 +21,8 @@ import subprocess
 import sys
 import time
 
+from run_parts import factor
+
 from . import page
 from .checkout import PAGE, Checkout, NoGit
 from .parts import BY_NAME, PARTS, SEEDS
@@ -141,12 +143,13 @@ class Nightly:
             return cut_off(part, minutes, "the build has not ended")
         if not built:
             return FAILED
+        slower = factor()
         items = part.items(self.tree)
         done_before = len(progress.items)
         if done_before:
             say(f"{done_before} of {len(items)} ended before: going on behind them")
         try:
-            ended = PartRun(items, progress, deadline, folder, self.root, say).run(self.args.jobs)
+            ended = PartRun(items, progress, deadline, folder, self.root, say, slower).run(self.args.jobs)
         finally:
             progress.seconds = spent + time.monotonic() - began
             changed = self.checkout.fingerprint(sources) != before

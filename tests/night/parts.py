@@ -4,6 +4,9 @@ import os
 from dataclasses import dataclass
 from typing import Callable
 
+from runner.parts import SANITIZED
+from runner.sanitized import FILTERS
+
 from .items import MINUTE, Item, fuzz_items, last_line, pytest_item, seed_items
 
 EVENTS, SEEDS, PORTION = 5000, 10000, 50
@@ -18,11 +21,6 @@ PROGRAMS += ("docs/openapi.json", "docs/job-spec.md", "docs/permissions.md", "te
 SIMULATOR = ("CMakeLists.txt", "CMakePresets.json", "cmake", "proto", "sdk", "scheduler")
 FUZZ = (*PROGRAMS, "tests/fuzz")
 
-# Of the seeds under a sanitizer only the first few of each kind (sdk/base/testing/seeds.h); and not what counts how
-# often something happens in many more of them.
-ASAN_CASES = "-TwoHundred/*/??*:Thousand/*/??*:Seeds/*/??*:Simulation.ReachesEvery*:Evictions.*"
-TSAN_CASES = "-*/ucx:*/ucx_*"  # without UCX
-ASAN_LABELS, TSAN_LABELS = ("unit", "server", "sim"), ("server",)  # nothing but `server` has threads
 ASAN_PARTS, TSAN_PARTS = 4, 2
 
 # Fuzz targets that are a whole scheduler, agent or connection: some hundred calls a second.
@@ -61,14 +59,17 @@ def _of_source(name, what, source, sources, portion, **env):
     )
 
 
-def _sanitized(preset, labels, pattern, at, of, what):
+def _sanitized(part, at, of, what):
+    """A share of what `tests/run` runs as one part."""
+    preset, labels = SANITIZED[part]
+
     def programs(tree):
         return tree.programs_of_share(preset, labels, at, of)
 
     return Part(
-        f"{preset}-{at}",
+        f"{part}-{at}",
         f"{what}: share {at} of {of} of the test programs",
-        lambda tree: tree.sanitized(preset, programs(tree), pattern),
+        lambda tree: tree.sanitized(preset, programs(tree), FILTERS[part]),
         sources=PROGRAMS,
         preset=preset,
         targets=programs,
@@ -116,12 +117,14 @@ def _faults(store, runtime):
     )
 
 
-def _command(name, what, *argv, limit_s=90 * MINUTE, **more):
-    def items(tree):
-        build = () if tree.build or argv[0] != "tests/run" else ("--no-build",)
-        return [Item(name, (*argv, *build), last_line(name), limit_s=limit_s)]
+def _command(name, what, *argv, env=None, **more):
+    """One command that counts by itself. What it runs over is built before: `preset`."""
+    item = Item(name, argv, last_line(name), env or {}, limit_s=90 * MINUTE)
+    return Part(name, what, lambda tree: [item], **more)
 
-    return Part(name, what, items, **more)
+
+def _of_tests_run(name, **more):
+    return _command(name, f"`tests/run {name}`", "tests/run", name, "--no-build", **more)
 
 
 def _guests(tree):
@@ -174,15 +177,10 @@ PARTS = (
         FUZZ_RUNS // 50,
     ),
     *(
-        _sanitized(
-            "asan-ubsan", ASAN_LABELS, ASAN_CASES, at, ASAN_PARTS, "the address and undefined-behaviour sanitizers"
-        )
+        _sanitized("asan-ubsan", at, ASAN_PARTS, "the address and undefined-behaviour sanitizers")
         for at in range(1, ASAN_PARTS + 1)
     ),
-    *(
-        _sanitized("tsan", TSAN_LABELS, TSAN_CASES, at, TSAN_PARTS, "the thread sanitizer")
-        for at in range(1, TSAN_PARTS + 1)
-    ),
+    *(_sanitized("tsan", at, TSAN_PARTS, "the thread sanitizer") for at in range(1, TSAN_PARTS + 1)),
     Part(
         "stories",
         f"{STORIES} seeds of the story: an interrupted training ends as if left alone",
@@ -208,18 +206,19 @@ PARTS = (
         packages=("vm",),
         needs=("root",),
     ),
-    _command("web", "`tests/run web`", "tests/run", "web", needs=("npm",)),
-    _command("openapi", "`tests/run openapi`", "tests/run", "openapi", needs=("npm",)),
+    _of_tests_run("web", preset="release", packages=("web",), needs=("npm",)),
+    _of_tests_run("pages", preset="release"),
+    _of_tests_run("openapi", packages=("openapi",), needs=("npm",)),
+    _of_tests_run("device"),
+    _of_tests_run("dev"),
     _command(
         "benches",
-        "each benchmark in its quick form: `tests/bench/run quick`",
-        "tests/bench/run",
-        "quick",
+        "each benchmark's quick form: `tests/bench/run quick`",
+        *("tests/bench/run", "quick"),
+        env={"BENCH_NO_BUILD": "1"},
         preset="release",
-        packages=("bench",),
+        packages=("bench", "web"),
+        needs=("root",),
     ),
-    _command("pages", "`tests/run pages`", "tests/run", "pages"),
-    _command("device", "`tests/run device`", "tests/run", "device"),
-    _command("dev", "`tests/run dev`", "tests/run", "dev"),
 )
 BY_NAME = {part.name: part for part in PARTS}

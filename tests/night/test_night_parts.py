@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import runner.parts
 from night import page
 from night.parts import BY_NAME, CALLS, PARTS
 from night.tree import Tree, share
@@ -56,10 +57,19 @@ def test_lives_of_the_faults_have_numbers_of_their_own():
     assert words == "tests/faults/run --seed 7 --rounds 20 --store postgres --runtime runc --life 25"
 
 
-@pytest.mark.parametrize("build, words", [(True, ("tests/run", "web")), (False, ("tests/run", "web", "--no-build"))])
-def test_a_command_is_told_not_to_build(build, words):
-    (item,) = BY_NAME["web"].items(Tree(ROOT, build=build))
-    assert item.argv == words
+@pytest.mark.parametrize("part", [part for part in PARTS if "`tests/run " in part.what], ids=lambda part: part.name)
+def test_a_part_of_tests_run_is_one_that_it_has(part):
+    (item,) = part.items(Tree(ROOT))
+    assert item.argv == ("tests/run", part.name, "--no-build")
+    assert part.name in runner.parts.PARTS
+    assert bool(part.preset) == (part.name in runner.parts.NEED_RELEASE), "what it runs over is built before"
+    assert ("npm" in part.needs) == (part.name in runner.parts.OF_NPM)
+
+
+def test_the_sanitizers_are_cut_into_shares():
+    for name in ("asan-ubsan", "tsan"):
+        parts = [part for part in PARTS if part.name.startswith(f"{name}-")]
+        assert len(parts) > 1 and all(f"of {len(parts)} of the test programs" in part.what for part in parts)
 
 
 @pytest.mark.parametrize("of", [1, 2, 4])

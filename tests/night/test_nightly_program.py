@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from cluster.processes import SLOWER
 from night import page
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -41,16 +42,18 @@ echo "<testsuites><testsuite><testcase name='$name'>$bad</testcase></testsuite><
 CASES = ["LostRelease", "HalfGang", "PlantedNone.IsClean"]
 HALF_GANG = "All/Planted.IsCaught/HalfGang"
 TABLE = f"# Page\n\n{page.BEGIN}\n{page.HEAD}{page.END}\n"
+PROGRAM = ("tests/nightly", "tests/run_parts.py", "tests/count_results.py", "tests/choose_programs.py")
 SOURCE = "scheduler/sim/world/planted_test.cc"
 
 
 class Clone:
     def __init__(self, tmp_path):
         self.folder, self.state = tmp_path / "clone", tmp_path / "state"
-        for name in ("tests/nightly", "tests/count_results.py", "deploy/cluster/processes.py", SOURCE):
+        for name in (*PROGRAM, SOURCE):
             self.write(name, "")
             shutil.copy(os.path.join(ROOT, name), self.folder / name)
-        shutil.copytree(os.path.join(ROOT, "tests", "night"), self.folder / "tests" / "night")
+        for name in ("night", "runner"):
+            shutil.copytree(os.path.join(ROOT, "tests", name), self.folder / "tests" / name)
         self.write("deploy/install-deps", "#!/bin/sh\n")
         self.write("build/release/bin/glim-sim", SIM)
         self.write("build/release/test/planted_test", PLANTED)
@@ -82,9 +85,10 @@ class Clone:
 
     def run(self, *words, **environment):
         paths = f"{self.programs}:{os.environ['PATH']}"
-        env = {**os.environ, "PATH": paths, "XDG_STATE_HOME": str(self.state), **environment}
+        own = {"PATH": paths, "XDG_STATE_HOME": str(self.state), "GLIM_TEST_SLOWER": "1"}
+        env = {**os.environ, **own, **environment}
         argv = [self.folder / "tests" / "nightly", *map(str, words)]
-        return subprocess.run(argv, capture_output=True, text=True, env=env, timeout=120)
+        return subprocess.run(argv, capture_output=True, text=True, env=env, timeout=120 * SLOWER)
 
     @property
     def rows(self):
