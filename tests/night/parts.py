@@ -9,7 +9,8 @@ from runner.sanitized import FILTERS
 
 from .items import MINUTE, Item, fuzz_items, last_line, pytest_item, seed_items
 
-EVENTS, SEEDS, PORTION = 5000, 10000, 50
+SEEDS, SEED_PARTS, PORTION = 10000, 3, 50  # a seed takes a second of a core
+EVENTS = 5000
 STORIES, MOVES, HOSTILE_ROUNDS, REDUCE_ROUNDS = 10, 200, 500, 1000
 LIVES, ROUNDS_A_LIFE = 25, 20
 FUZZ_RUNS = 1_000_000
@@ -43,9 +44,21 @@ class Part:
     needs: tuple = ()  # "root", "npm"
 
 
-def _seeds(tree):
-    program = tree.built("release", "bin", "glim-sim")
-    return list(seed_items(program, tree.first, tree.seeds, EVENTS, PORTION))
+def _seeds(at):
+    last = [SEEDS * number // SEED_PARTS for number in range(SEED_PARTS + 1)]
+    first, count = last[at - 1] + 1, last[at] - last[at - 1]
+
+    def items(tree):
+        return list(seed_items(tree.built("release", "bin", "glim-sim"), first, count, EVENTS, PORTION))
+
+    return Part(
+        f"seeds-{at}",
+        f"seeds {first} to {last[at]} of the simulator, {EVENTS:,} events each, with faults",
+        items,
+        sources=SIMULATOR,
+        preset="release",
+        targets=lambda tree: ["glim-sim"],
+    )
 
 
 def _of_source(name, what, source, sources, portion, **env):
@@ -100,7 +113,7 @@ def _newcomer(tree):
 
 def _faults(store, runtime):
     def items(tree):
-        argv = ("tests/faults/run", "--seed", str(tree.first), "--rounds", str(ROUNDS_A_LIFE))
+        argv = ("tests/faults/run", "--seed", "1", "--rounds", str(ROUNDS_A_LIFE))
         argv += ("--store", store, "--runtime", runtime)
         for life in range(1, LIVES + 1):
             name = f"life {life}"  # root's has a world of its own, so that lives run beside each other
@@ -133,14 +146,7 @@ def _guests(tree):
 
 
 PARTS = (
-    Part(
-        "seeds",
-        f"{SEEDS:,} seeds of the simulator, {EVENTS:,} events each, with faults",
-        _seeds,
-        sources=SIMULATOR,
-        preset="release",
-        targets=lambda tree: ["glim-sim"],
-    ),
+    *(_seeds(at) for at in range(1, SEED_PARTS + 1)),
     _of_source(
         "planted",
         "the planted bugs, each of which has to be found, and as many seeds without any",
