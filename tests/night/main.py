@@ -21,9 +21,11 @@ import subprocess
 import sys
 import time
 
+from run_parts import factor
+
 from . import page
 from .checkout import PAGE, Checkout, NoGit
-from .parts import BY_NAME, PARTS, SEEDS
+from .parts import BY_NAME, PARTS
 from .progress import Progress, state_folder
 from .run_part import Deadline, PartRun, run_bounded, tail
 from .tree import Tree
@@ -57,10 +59,6 @@ def arguments(argv):
     )
     parser.add_argument("--no-build", dest="build", action="store_false", help="uses what is built")
     parser.add_argument("--jobs", type=number, default=os.cpu_count() or 2, help="commands at once (all cores)")
-    parser.add_argument("--seeds", type=number, default=SEEDS, help="of the part seeds: how many (10000)")
-    parser.add_argument(
-        "--first", type=number, default=1, help="of the part seeds: the first one; of faults: the seed (1)"
-    )
     parser.add_argument("--page-of", metavar="CHECKOUT", help=argparse.SUPPRESS)  # what --beside gives
     return parser.parse_args(argv)
 
@@ -70,7 +68,7 @@ class Nightly:
         self.args, self.root = args, root
         self.checkout = Checkout(root)
         self.page = os.path.join(args.page_of or root, PAGE)
-        self.tree = Tree(root, args.seeds, args.first, args.build)
+        self.tree = Tree(root)
 
     # The page
 
@@ -130,8 +128,7 @@ class Nightly:
         began, deadline = time.monotonic(), Deadline(minutes)
         sources = (*part.sources, "tests/night")
         before, commit = self.checkout.fingerprint(sources), self.checkout.head
-        options = f"-{self.tree.seeds}-{self.tree.first}" if self.is_special() else ""
-        progress = Progress(state_folder(), part.name, before + options)
+        progress = Progress(state_folder(), part.name, before + ("" if self.args.build else "-as-built"))
         spent = progress.seconds
         say(f"==> {part.name}: {part.what}")
         folder = os.path.join(self.root, "build", "nightly", part.name)
@@ -141,12 +138,13 @@ class Nightly:
             return cut_off(part, minutes, "the build has not ended")
         if not built:
             return FAILED
+        slower = factor()
         items = part.items(self.tree)
         done_before = len(progress.items)
         if done_before:
             say(f"{done_before} of {len(items)} ended before: going on behind them")
         try:
-            ended = PartRun(items, progress, deadline, folder, self.root, say).run(self.args.jobs)
+            ended = PartRun(items, progress, deadline, folder, self.root, say, slower).run(self.args.jobs)
         finally:
             progress.seconds = spent + time.monotonic() - began
             changed = self.checkout.fingerprint(sources) != before
@@ -181,17 +179,14 @@ class Nightly:
                 return False
         return True
 
-    def is_special(self):
-        return (self.args.seeds, self.args.first) != (SEEDS, 1) or not self.args.build
-
     def end(self, part, items, progress, commit):
         passed = sum(progress.items[item.name][0] for item in items)
         failed = [name for item in items for name in progress.items[item.name][1]]
         minutes = str(math.ceil(progress.seconds / 60))
         progress.forget()
         different = self.checkout.differences()
-        if self.is_special():
-            say("no row in docs/nightly.md: this was not the part as it stands there")
+        if not self.args.build:
+            say("no row in docs/nightly.md: what was there was run, of whatever sources that was built")
         elif different:
             say(f"no row in docs/nightly.md: {len(different)} files are not as the commit has them ({different[0]})")
         else:
@@ -293,8 +288,6 @@ def main(root, argv):
         if args.beside:
             run_beside(root, argv)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        if nightly.is_special():
-            return run(nightly, args)
         with lock():
             return run(nightly, args)
     except (page.BadPage, NoGit, LookupError, ValueError) as error:

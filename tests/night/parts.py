@@ -4,9 +4,13 @@ import os
 from dataclasses import dataclass
 from typing import Callable
 
+from runner.parts import SANITIZED
+from runner.sanitized import FILTERS
+
 from .items import MINUTE, Item, fuzz_items, last_line, pytest_item, seed_items
 
-EVENTS, SEEDS, PORTION = 5000, 10000, 50
+SEEDS, SEED_PARTS, PORTION = 10000, 3, 50  # a seed takes a second of a core
+EVENTS = 5000
 STORIES, MOVES, HOSTILE_ROUNDS, REDUCE_ROUNDS = 10, 200, 500, 1000
 LIVES, ROUNDS_A_LIFE = 25, 20
 FUZZ_RUNS = 1_000_000
@@ -18,11 +22,6 @@ PROGRAMS += ("docs/openapi.json", "docs/job-spec.md", "docs/permissions.md", "te
 SIMULATOR = ("CMakeLists.txt", "CMakePresets.json", "cmake", "proto", "sdk", "scheduler")
 FUZZ = (*PROGRAMS, "tests/fuzz")
 
-# Of the seeds under a sanitizer only the first few of each kind (sdk/base/testing/seeds.h); and not what counts how
-# often something happens in many more of them.
-ASAN_CASES = "-TwoHundred/*/??*:Thousand/*/??*:Seeds/*/??*:Simulation.ReachesEvery*:Evictions.*"
-TSAN_CASES = "-*/ucx:*/ucx_*"  # without UCX
-ASAN_LABELS, TSAN_LABELS = ("unit", "server", "sim"), ("server",)  # nothing but `server` has threads
 ASAN_PARTS, TSAN_PARTS = 4, 2
 
 # Fuzz targets that are a whole scheduler, agent or connection: some hundred calls a second.
@@ -45,9 +44,21 @@ class Part:
     needs: tuple = ()  # "root", "npm"
 
 
-def _seeds(tree):
-    program = tree.built("release", "bin", "glim-sim")
-    return list(seed_items(program, tree.first, tree.seeds, EVENTS, PORTION))
+def _seeds(at):
+    last = [SEEDS * number // SEED_PARTS for number in range(SEED_PARTS + 1)]
+    first, count = last[at - 1] + 1, last[at] - last[at - 1]
+
+    def items(tree):
+        return list(seed_items(tree.built("release", "bin", "glim-sim"), first, count, EVENTS, PORTION))
+
+    return Part(
+        f"seeds-{at}",
+        f"seeds {first} to {last[at]} of the simulator, {EVENTS:,} events each, with faults",
+        items,
+        sources=SIMULATOR,
+        preset="release",
+        targets=lambda tree: ["glim-sim"],
+    )
 
 
 def _of_source(name, what, source, sources, portion, **env):
@@ -61,14 +72,17 @@ def _of_source(name, what, source, sources, portion, **env):
     )
 
 
-def _sanitized(preset, labels, pattern, at, of, what):
+def _sanitized(part, at, of, what):
+    """A share of what `tests/run` runs as one part."""
+    preset, labels = SANITIZED[part]
+
     def programs(tree):
         return tree.programs_of_share(preset, labels, at, of)
 
     return Part(
-        f"{preset}-{at}",
+        f"{part}-{at}",
         f"{what}: share {at} of {of} of the test programs",
-        lambda tree: tree.sanitized(preset, programs(tree), pattern),
+        lambda tree: tree.sanitized(preset, programs(tree), FILTERS[part]),
         sources=PROGRAMS,
         preset=preset,
         targets=programs,
@@ -99,7 +113,7 @@ def _newcomer(tree):
 
 def _faults(store, runtime):
     def items(tree):
-        argv = ("tests/faults/run", "--seed", str(tree.first), "--rounds", str(ROUNDS_A_LIFE))
+        argv = ("tests/faults/run", "--seed", "1", "--rounds", str(ROUNDS_A_LIFE))
         argv += ("--store", store, "--runtime", runtime)
         for life in range(1, LIVES + 1):
             name = f"life {life}"  # root's has a world of its own, so that lives run beside each other
@@ -116,12 +130,14 @@ def _faults(store, runtime):
     )
 
 
-def _command(name, what, *argv, limit_s=90 * MINUTE, **more):
-    def items(tree):
-        build = () if tree.build or argv[0] != "tests/run" else ("--no-build",)
-        return [Item(name, (*argv, *build), last_line(name), limit_s=limit_s)]
+def _command(name, what, *argv, env=None, **more):
+    """One command that counts by itself. What it runs over is built before: `preset`."""
+    item = Item(name, argv, last_line(name), env or {}, limit_s=90 * MINUTE)
+    return Part(name, what, lambda tree: [item], **more)
 
-    return Part(name, what, items, **more)
+
+def _of_tests_run(name, **more):
+    return _command(name, f"`tests/run {name}`", "tests/run", name, "--no-build", **more)
 
 
 def _guests(tree):
@@ -130,14 +146,7 @@ def _guests(tree):
 
 
 PARTS = (
-    Part(
-        "seeds",
-        f"{SEEDS:,} seeds of the simulator, {EVENTS:,} events each, with faults",
-        _seeds,
-        sources=SIMULATOR,
-        preset="release",
-        targets=lambda tree: ["glim-sim"],
-    ),
+    *(_seeds(at) for at in range(1, SEED_PARTS + 1)),
     _of_source(
         "planted",
         "the planted bugs, each of which has to be found, and as many seeds without any",
@@ -174,15 +183,10 @@ PARTS = (
         FUZZ_RUNS // 50,
     ),
     *(
-        _sanitized(
-            "asan-ubsan", ASAN_LABELS, ASAN_CASES, at, ASAN_PARTS, "the address and undefined-behaviour sanitizers"
-        )
+        _sanitized("asan-ubsan", at, ASAN_PARTS, "the address and undefined-behaviour sanitizers")
         for at in range(1, ASAN_PARTS + 1)
     ),
-    *(
-        _sanitized("tsan", TSAN_LABELS, TSAN_CASES, at, TSAN_PARTS, "the thread sanitizer")
-        for at in range(1, TSAN_PARTS + 1)
-    ),
+    *(_sanitized("tsan", at, TSAN_PARTS, "the thread sanitizer") for at in range(1, TSAN_PARTS + 1)),
     Part(
         "stories",
         f"{STORIES} seeds of the story: an interrupted training ends as if left alone",
@@ -208,18 +212,19 @@ PARTS = (
         packages=("vm",),
         needs=("root",),
     ),
-    _command("web", "`tests/run web`", "tests/run", "web", needs=("npm",)),
-    _command("openapi", "`tests/run openapi`", "tests/run", "openapi", needs=("npm",)),
+    _of_tests_run("web", preset="release", packages=("web",), needs=("npm",)),
+    _of_tests_run("pages", preset="release"),
+    _of_tests_run("openapi", packages=("openapi",), needs=("npm",)),
+    _of_tests_run("device"),
+    _of_tests_run("dev"),
     _command(
         "benches",
-        "each benchmark in its quick form: `tests/bench/run quick`",
-        "tests/bench/run",
-        "quick",
+        "each benchmark's quick form: `tests/bench/run quick`",
+        *("tests/bench/run", "quick"),
+        env={"BENCH_NO_BUILD": "1"},
         preset="release",
-        packages=("bench",),
+        packages=("bench", "web"),
+        needs=("root",),
     ),
-    _command("pages", "`tests/run pages`", "tests/run", "pages"),
-    _command("device", "`tests/run device`", "tests/run", "device"),
-    _command("dev", "`tests/run dev`", "tests/run", "dev"),
 )
 BY_NAME = {part.name: part for part in PARTS}

@@ -7,8 +7,6 @@ import subprocess
 import threading
 import time
 
-from cluster.processes import SLOWER
-
 from .items import Left
 
 GRACE_S = 60  # from the request to end to the kill
@@ -64,9 +62,10 @@ def _end_group(process):
 
 
 class PartRun:
-    """Items of one lane run one after the other, lanes side by side on `jobs` threads."""
+    """Items of one lane run one after the other, lanes side by side on `jobs` threads. `slower`: GLIM_TEST_SLOWER."""
 
-    def __init__(self, items, progress, deadline, folder, root, say):
+    def __init__(self, items, progress, deadline, folder, root, say, slower=1.0):
+        self._slower = slower
         self._items, self._progress, self._deadline = items, progress, deadline
         self._folder, self._root, self._say = folder, root, say
         self._lock = threading.Lock()
@@ -124,7 +123,7 @@ class PartRun:
             if os.path.exists(path):
                 os.unlink(path)
         argv = [word.replace("{folder}", folder) for word in item.argv]
-        began, limit = time.monotonic(), item.limit_s * SLOWER
+        began, limit = time.monotonic(), item.limit_s * self._slower
         code = run_bounded(
             argv,
             limit,

@@ -5,8 +5,9 @@ import re
 
 import pytest
 
+import runner.parts
 from night import page
-from night.parts import BY_NAME, CALLS, PARTS
+from night.parts import BY_NAME, CALLS, PARTS, SEED_PARTS, SEEDS
 from night.tree import Tree, share
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -50,16 +51,34 @@ def test_the_tests_of_a_part_are_there(name):
 
 
 def test_lives_of_the_faults_have_numbers_of_their_own():
-    items = BY_NAME["faults-postgres"].items(Tree(ROOT, first=7))
+    items = BY_NAME["faults-postgres"].items(Tree(ROOT))
     assert len({item.name for item in items}) == len(items) == 25
     words = " ".join(items[24].argv)
-    assert words == "tests/faults/run --seed 7 --rounds 20 --store postgres --runtime runc --life 25"
+    assert words == "tests/faults/run --seed 1 --rounds 20 --store postgres --runtime runc --life 25"
 
 
-@pytest.mark.parametrize("build, words", [(True, ("tests/run", "web")), (False, ("tests/run", "web", "--no-build"))])
-def test_a_command_is_told_not_to_build(build, words):
-    (item,) = BY_NAME["web"].items(Tree(ROOT, build=build))
-    assert item.argv == words
+@pytest.mark.parametrize("part", [part for part in PARTS if "`tests/run " in part.what], ids=lambda part: part.name)
+def test_a_part_of_tests_run_is_one_that_it_has(part):
+    (item,) = part.items(Tree(ROOT))
+    assert item.argv == ("tests/run", part.name, "--no-build")
+    assert part.name in runner.parts.PARTS
+    assert bool(part.preset) == (part.name in runner.parts.NEED_RELEASE), "what it runs over is built before"
+    assert ("npm" in part.needs) == (part.name in runner.parts.OF_NPM)
+
+
+def test_each_seed_is_in_one_part():
+    seeds = []
+    for at in range(1, SEED_PARTS + 1):
+        for item in BY_NAME[f"seeds-{at}"].items(Tree(ROOT)):
+            first, count = int(item.argv[2]), int(item.argv[4])
+            seeds += range(first, first + count)
+    assert seeds == list(range(1, SEEDS + 1))
+
+
+def test_the_sanitizers_are_cut_into_shares():
+    for name in ("asan-ubsan", "tsan"):
+        parts = [part for part in PARTS if part.name.startswith(f"{name}-")]
+        assert len(parts) > 1 and all(f"of {len(parts)} of the test programs" in part.what for part in parts)
 
 
 @pytest.mark.parametrize("of", [1, 2, 4])

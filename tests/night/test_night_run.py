@@ -2,10 +2,10 @@
 
 import json
 import threading
-import time
 
 import pytest
 
+from cluster.processes import SLOWER, start_time, wait_until
 from night.items import Item, ended_well
 from night.progress import Progress
 from night.run_part import Deadline, PartRun
@@ -85,18 +85,7 @@ def test_an_item_that_hangs_is_killed_with_what_it_started(part):
     ended, done = part.run([part.item("a", "sleep 600 & echo $! >child; wait", limit_s=0.5), part.item("b")])
     assert ended and done["a"][0] == 0 and "killed after" in done["a"][1][0] and done["b"] == (1, [])
     child = (part.folder / "child").read_text().strip()
-    until = time.monotonic() + 10
-    while is_alive(child):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
-def is_alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    wait_until(lambda: start_time(child) is None, 10, "the child has ended")
 
 
 def test_items_of_one_lane_run_one_after_the_other(part):
@@ -176,9 +165,7 @@ def test_an_interrupt_ends_what_runs(part):
     )
     waiter = threading.Thread(target=lambda: run.run(1))
     waiter.start()
-    until = time.monotonic() + 10
-    while not part.began and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_until(lambda: part.began, 10, "the item runs")
     run.stop()
-    waiter.join(10)
+    waiter.join(10 * SLOWER)
     assert not waiter.is_alive() and part.progress().items == {}

@@ -23,8 +23,8 @@ def share(weights, at, of):
 
 
 class Tree:
-    def __init__(self, root, seeds=10000, first=1, build=True):
-        self.root, self.seeds, self.first, self.build = root, seeds, first, build
+    def __init__(self, root):
+        self.root = root
 
     def built(self, preset, *names):
         return os.path.join(self.root, "build", preset, *names)
