@@ -81,7 +81,7 @@ class PartRun:
         ended = [threading.Event() for _ in range(max(1, jobs))]
         for event in ended:
             threading.Thread(target=self._work, args=(event,), daemon=True).start()
-        # The threads are not joined: Python 3.11 takes a thread whose join() a signal interrupts for one that has ended.
+        # Not joined: Python 3.11 takes a thread whose join() a signal interrupts for one that has ended.
         try:
             for event in ended:
                 while not event.wait(0.2):  # in short waits, so that a signal is seen
