@@ -109,7 +109,7 @@ class Nightly:
 
     def npm_reaches(self):
         try:
-            return subprocess.run(["npm", "ping"], capture_output=True, timeout=20).returncode == 0
+            return subprocess.run(["npm", "ping"], capture_output=True, timeout=90).returncode == 0
         except (OSError, subprocess.TimeoutExpired):
             return False
 
