@@ -30,8 +30,8 @@ namespace {
 constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
 constexpr int kListening = 10;  // TCP_LISTEN, as /proc/net/tcp has it
 
-// The inode of the socket that listens at `port`, of a table like /proc/net/tcp; 0: none. A busy server's table has many
-// MiB: it is read line by line.
+// The inode of the socket that listens at `port`, of a table like /proc/net/tcp; 0: none. A busy server's table has
+// many MiB: it is read line by line.
 std::uint64_t ListenerIn(std::istream&& lines, std::uint16_t port) {
   std::string line;
   std::getline(lines, line);  // the titles

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from cluster.hardware import problems_of_hardware
-from cluster.story import Training, ranges_by_attempt, steps_done, written_steps
+from cluster.story import Training, ranges_by_attempt, slower_ms, steps_done, written_steps
 from cluster.verdict import Findings, check_lost_steps
 
 SAVED, DONE_BY_RANK_0, DONE, LAST = 29, 39, 40, 131
@@ -117,4 +117,4 @@ def test_later_attempts_may_have_shorter_steps(tmp_path, later, attempt, wanted)
     command = Training(later_step_ms=later).command().partition(" ")[2]
     env = {**os.environ, "GLIM_ATTEMPT": attempt, "DIGITS_OUT": "out"}
     said = subprocess.run(["sh", "-c", f"echo {command}"], env=env, capture_output=True, text=True, check=True).stdout
-    assert said.split()[said.split().index("--step-ms") + 1] == wanted
+    assert said.split()[said.split().index("--step-ms") + 1] == str(slower_ms(int(wanted)))
