@@ -5,6 +5,7 @@ from hfreduce_runs import CONGESTION, KIB, MIB, waiting_cpu_share
 from programs import alternate, median
 
 TRANSPORTS = ("tcp", "ucx")
+PROBES = (384, 2000)  # messages and pings of hfreduce-bench-transport, its own
 VETH_MBIT = 12000  # what a pair of interfaces between two namespaces carries, about
 
 
@@ -45,6 +46,7 @@ def between_nodes(runs, nodes, size, more=None):
 def large(runs, figures):
     """186 MiB between 2, 4 and 8 nodes, and of what a bare connection carries."""
     transports = ["hfreduce-bench-transport", "--congestion", CONGESTION, "--rounds", 3]
+    transports += ["--messages", max(PROBES[0] // runs.shorter, 1), "--pings", max(PROBES[1] // runs.shorter, 1)]
     probe = {"raw": lambda: runs.program(*transports)[0]["raw"]}
     for nodes, aim in ((2, 2.5), (4, 2.2), (8, 2.0)):
         told = between_nodes(runs, nodes, runs.large, probe)
