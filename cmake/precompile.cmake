@@ -54,7 +54,8 @@ function(glim_precompiled_set name)
   if(GLIM_CCACHE)
     # By what the preprocessor makes of the headers: by their list ccache has given the set of before a .proto changed.
     get_target_property(launcher glim_pch_${name} CXX_COMPILER_LAUNCHER)
-    set_target_properties(glim_pch_${name} PROPERTIES CXX_COMPILER_LAUNCHER "env;CCACHE_NODIRECT=1;${launcher}")
+    set_target_properties(glim_pch_${name} PROPERTIES CXX_COMPILER_LAUNCHER
+                          "${CMAKE_SOURCE_DIR}/cmake/compile_header;env;CCACHE_NODIRECT=1;${launcher}")
   endif()
 endfunction()
 

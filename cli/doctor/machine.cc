@@ -14,8 +14,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "cli/text/text.h"
 #include "sdk/io/read_file.h"
@@ -30,9 +30,9 @@ namespace {
 constexpr std::size_t kTextBytesMax = std::size_t{1} << 20;
 constexpr int kListening = 10;  // TCP_LISTEN, as /proc/net/tcp has it
 
-// The inode of the socket that listens at `port`, of a text like /proc/net/tcp; 0: none.
-std::uint64_t ListenerIn(const std::string& table, std::uint16_t port) {
-  std::istringstream lines(table);
+// The inode of the socket that listens at `port`, of a table like /proc/net/tcp; 0: none. A busy server's table has many
+// MiB: it is read line by line.
+std::uint64_t ListenerIn(std::istream&& lines, std::uint16_t port) {
   std::string line;
   std::getline(lines, line);  // the titles
   while (std::getline(lines, line)) {
@@ -134,7 +134,7 @@ std::uint16_t PortOf(const std::string& address) {
 
 PortFacts WhoListens(const Machine& machine, std::uint16_t port) {
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
-    const std::uint64_t inode = ListenerIn(machine.Text(table), port);
+    const std::uint64_t inode = ListenerIn(std::ifstream(machine.Path(table)), port);
     if (inode != 0) return {true, HolderOf(machine, inode)};
   }
   return {};

@@ -127,6 +127,15 @@ TEST_F(Readers, WhoListensAndWithWhichLimits) {
   EXPECT_EQ(PortOf("none"), 0);
 }
 
+TEST_F(Readers, WhoListensIsFoundBehindTensOfThousandsOfConnections) {
+  std::string table =
+      "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+  const std::string rest = " 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100 0\n";
+  for (int i = 0; i < 20'000; ++i) table += "   1: 0100007F:1DB2 0100007F:1DB1 06" + rest;
+  Write("/proc/net/tcp", table + "   0: 0100007F:1DB1 00000000:0000 0A" + rest);
+  EXPECT_TRUE(WhoListens(machine_, 7601).taken);
+}
+
 TEST(AgentWordsTest, AreThoseOfTheUnitsFile) {
   EXPECT_THAT(AgentWords("# words\nGLIM_AGENT_OPTIONS=\"--config /a.yaml  --zone B\"\n"),
               ElementsAre("--config", "/a.yaml", "--zone", "B"));

@@ -80,10 +80,12 @@ class Steps:
         return left_of_steps(list(STORY.values()), took, elapsed)
 
     def summary(self):
-        """What each phase took."""
+        """What each phase took that there was."""
         phases = {"packages": ["install_deps"], "build": ["build"], "dashboard": ["page"], "story": STORY}
-        took = {word: sum(self.durations.get(name, 0) for name in names) for word, names in phases.items()}
-        return ", ".join(f"{word} {seconds:.0f} s" for word, seconds in took.items())
+        took = {
+            word: [self.durations[name] for name in names if name in self.durations] for word, names in phases.items()
+        }
+        return ", ".join(f"{word} {sum(seconds):.0f} s" for word, seconds in took.items() if seconds)
 
 
 def install_packages():

@@ -243,7 +243,8 @@ class Stage:
             "stubborn",
             name,
             env={"STUBBORN_OUT": self.path(name)},
-            run=f"{PYTHON} run.py --main stay --seconds {round(LONG_S * SLOWER)} " '--out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
+            run=f"{PYTHON} run.py --main stay --seconds {round(LONG_S * SLOWER)} "
+            '--out "$STUBBORN_OUT/$GLIM_ATTEMPT"',
         )
         return self.glim.submit(spec, user=user)
 

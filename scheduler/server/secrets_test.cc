@@ -187,7 +187,7 @@ TEST_F(SecretsTest, AnAttemptWithAPlaceForCopiesHasATokenThatServicesCanCheck) {
   EXPECT_EQ(told->replica_keys_size(), 0);
   EXPECT_TRUE(Eventually([&] {
     neighbour->Report({});
-    return neighbour->WaitEnd().has_value();
+    return neighbour->WaitEnd(std::chrono::milliseconds(50)).has_value();  // the other agent is not to be silent long
   }));
   neighbour = std::make_unique<FakeAgent>(ConnectAgent(&other), hello);
   told = neighbour->WaitWelcome();

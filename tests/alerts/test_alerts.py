@@ -12,10 +12,11 @@ import yaml
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROMETHEUS, GRAFANA = os.path.join(ROOT, "deploy", "prometheus"), os.path.join(ROOT, "deploy", "grafana")
-sys.path.insert(0, GRAFANA)
+sys.path[:0] = [GRAFANA, os.path.join(ROOT, "deploy")]
 sys.dont_write_bytecode = True
 
 import make_dashboards  # noqa: E402
+from cluster.processes import SLOWER  # noqa: E402
 
 BOARDS = sorted(name for name in os.listdir(GRAFANA) if name.endswith(".json"))
 SUFFIX = re.compile(r"_(bucket|sum|count)$")
@@ -41,7 +42,7 @@ def metrics_of(query):
 
 
 def promtool(*words):
-    return subprocess.run(["promtool", *words], cwd=PROMETHEUS, capture_output=True, text=True, timeout=120)
+    return subprocess.run(["promtool", *words], cwd=PROMETHEUS, capture_output=True, text=True, timeout=120 * SLOWER)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from checkpoint_runs import Runs
 from figures import Figures, filesystem_of
 from programs import ROOT, chosen, options_of, parser_of, size_of
 
-QUICK = {"bytes": 4 << 20, "rounds": 1, "tensors": 1000}
+QUICK = {"bytes": 128 << 20, "rounds": 1, "tensors": 1000}  # a write that lasts for some of the trainer's steps
 
 
 def main():

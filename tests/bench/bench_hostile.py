@@ -7,7 +7,7 @@ import re
 import sys
 
 from figures import Figures
-from programs import options_of, output_of, parser_of
+from programs import options_of, output_of, parser_of, test_program
 
 PATIENCE_S = 6 * 3600
 QUICK = {"rounds": 8}  # each kind of task once
@@ -27,12 +27,13 @@ def main():
     if os.geteuid() != 0:
         sys.exit("hostile tasks are held by their groups, which only root's agent has: run as root")
     figures = Figures("hostile")
-    program = os.path.join(os.path.dirname(args.bin), "test", "agent_test")
+    hostile = test_program(args.bin, "nodeagent/agent_hostile_test.cc")
+    census = test_program(args.bin, "nodeagent/agent_census_test.cc")
     for runtime in ("process", "runc"):
-        text = said_by(program, f"*HostileTest.NothingIsLeft/{runtime}", GLIM_HOSTILE_ROUNDS=str(args.rounds))
+        text = said_by(hostile, f"*HostileTest.NothingIsLeft/{runtime}", GLIM_HOSTILE_ROUNDS=str(args.rounds))
         seconds = int(re.search(r"NothingIsLeft/\w+ \((\d+) ms\)", text)[1]) / 1000
         figures.tell("hostile_tasks_left", 0, "tasks", args.rounds, 0, runtime=runtime, seconds=seconds)
-        text = said_by(program, f"*CensusTest.AnIdleAgentCostsNextToNothing/{runtime}")
+        text = said_by(census, f"*CensusTest.AnIdleAgentCostsNextToNothing/{runtime}")
         share = float(re.search(r"an idle agent: ([0-9.]+) %", text)[1])
         figures.tell("idle_agent", share, "% of a core", 1, runtime=runtime)
 

@@ -180,7 +180,7 @@ def main():
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     is_root = os.geteuid() == 0
-    passed, failed = 0, 0
+    passed, failed = 0, []
     for name in chosen(parser, "only", args.only, EXPECTED):
         if name in ROOTS and not is_root:
             print(f"{name}: left out, only root can run it", flush=True)
@@ -191,9 +191,11 @@ def main():
         if fault is None:
             passed += 1
         else:
-            failed += 1
+            failed.append(name)
             print(fault, flush=True)
-    print(f"{passed} passed, {failed} failed")
+    for name in failed:
+        print(f"failed: {name}")
+    print(f"{passed} passed, {len(failed)} failed")
     return 1 if failed or not passed else 0
 
 

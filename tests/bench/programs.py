@@ -73,6 +73,20 @@ def lines_of(argv, patience=PATIENCE_S, env=None):
     return [json.loads(line) for line in output_of(argv, patience, env).splitlines()]
 
 
+def test_program(bin_folder, source):
+    """The path of the test program that has the source, which may be a whole wing's."""
+    build = os.path.dirname(os.path.abspath(bin_folder))
+    try:
+        with open(os.path.join(build, "tests.txt")) as file:
+            tests = [line.split() for line in file]
+    except FileNotFoundError:
+        raise SystemExit(f"{build} is no folder of a build: it has no tests.txt; say --bin") from None
+    for name, _, *sources in filter(None, tests):
+        if any(os.path.normpath(path).endswith("/" + source) for path in sources):
+            return os.path.join(build, "test", name)
+    raise SystemExit(f"no test program in {build} has {source}: build it")
+
+
 def alternate(contenders, rounds):
     """{name: call} -> {name: [what each round's call gave]}: they take turns, so that all see the same noise."""
     told = {name: [] for name in contenders}

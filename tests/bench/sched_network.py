@@ -17,7 +17,7 @@ MIXES = {
     f"mix_load_{load}": Mix(jobs=5_000, cluster_nodes=MIX_NODES, load=load, days=90, nodes_min=16, nodes_max=600)
     for load in (0.8, 0.95)
 }
-QUICK = {"mix_quick": Mix(jobs=100, cluster_nodes=MIX_NODES, load=0.8, days=2, nodes_min=16, nodes_max=600)}
+QUICK = {"mix_quick": Mix(jobs=40, cluster_nodes=MIX_NODES, load=0.8, days=2, nodes_min=16, nodes_max=600)}
 FORBIDDEN = "links: [{zone_a: z1, zone_b: z2, jobs_max: 0}]\n"
 SHOWN = (
     "queue_mean_s",

@@ -103,3 +103,14 @@ def test_contenders_take_turns():
     told = programs.alternate({name: lambda name=name: calls.append(name) or len(calls) for name in "ab"}, 2)
     assert calls == ["a", "b", "a", "b"]
     assert told == {"a": [1, 3], "b": [2, 4]}
+
+
+def test_the_program_of_a_source_is_found_in_the_build(tmp_path):
+    (tmp_path / "tests.txt").write_text("one unit /r/a/x_test.cc\nwing server /r/b/../a/y_test.cc /r/z_test.cc\n\n")
+    bin_folder = tmp_path / "bin"
+    assert programs.test_program(bin_folder, "a/y_test.cc") == str(tmp_path / "test" / "wing")
+    assert programs.test_program(bin_folder, "a/x_test.cc") == str(tmp_path / "test" / "one")
+    with pytest.raises(SystemExit, match="no test program in .* has y_test2.cc"):
+        programs.test_program(bin_folder, "y_test2.cc")
+    with pytest.raises(SystemExit, match="is no folder of a build"):
+        programs.test_program(bin_folder / "deeper", "a/y_test.cc")

@@ -66,7 +66,7 @@ def test_a_step_of_which_something_else_tells_has_no_line(steps):
 
 def test_the_summary_has_each_phase(steps):
     steps.durations = {"install_deps": 51.6, "build": 240, "start": 2, "reference": 8.2}
-    assert steps.summary() == "packages 52 s, build 240 s, dashboard 0 s, story 10 s"
+    assert steps.summary() == "packages 52 s, build 240 s, story 10 s"
 
 
 @pytest.mark.parametrize("fails", ["install_packages", "build"])

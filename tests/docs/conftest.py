@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "docs"))
+sys.path[:0] = [os.path.join(ROOT, "docs"), os.path.join(ROOT, "deploy")]
 sys.dont_write_bytecode = True
 
 from doctools import help_text  # noqa: E402

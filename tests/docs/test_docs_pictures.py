@@ -9,6 +9,7 @@ from importlib.machinery import SourceFileLoader
 
 import pytest
 
+from cluster.processes import SLOWER
 from doctools.page import ROOT, all_pages
 
 FOLDER = ROOT / "docs" / "pictures"
@@ -38,7 +39,7 @@ def test_a_picture_is_of_its_source_as_it_is_now(name, theme):
 
 def test_drawing_again_changes_nothing():
     if TOOLS:
-        done = subprocess.run([FOLDER / "render", "--check"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([FOLDER / "render", "--check"], capture_output=True, text=True, timeout=120 * SLOWER)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from cluster.processes import SLOWER
 from doctools import site
 from doctools.page import ROOT
 
@@ -42,7 +43,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
     if shutil.which("mkdocs") is None:  # deploy/install-deps docs
         return
     built = tmp_path / "site"
-    done = subprocess.run([ROOT / "docs/site/build", built], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([ROOT / "docs/site/build", built], capture_output=True, text=True, timeout=300 * SLOWER)
     assert done.returncode == 0, done.stdout + done.stderr
     index = (built / "index.html").read_text(encoding="utf-8")
     assert "<title>Glim" in index and (built / "search" / "search_index.json").is_file()

@@ -21,7 +21,7 @@ def ask(tmp_path, *command):
         program.chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     environment.pop("BENCH_NO_BUILD", None)
-    done = subprocess.run([*command, "--help"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, "--help"], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -34,12 +34,12 @@ class Checkout:
 
     def commits_since(self, commit):
         """None: this clone does not have the commit, or, being shallow, not all that is between."""
-        count = self._git("rev-list", "--count", f"{commit}..HEAD", may_fail=True)
+        count = self._git("rev-list", "--count", "--first-parent", f"{commit}..HEAD", may_fail=True)
         return None if count is None else int(count)
 
     def commits_after(self, date):
         """Those of later days, as far back as this clone reaches."""
-        return int(self._git("rev-list", "--count", f"--since={date}T23:59:59Z", "HEAD"))
+        return int(self._git("rev-list", "--count", "--first-parent", f"--since={date}T23:59:59Z", "HEAD"))
 
     def days_after(self, date):
         """From that date to the day of HEAD: the same answer whenever it is asked."""

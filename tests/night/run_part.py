@@ -78,17 +78,18 @@ class PartRun:
 
     def run(self, jobs):
         """True if all items have ended."""
-        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(max(1, jobs))]
-        for thread in threads:
-            thread.start()
+        ended = [threading.Event() for _ in range(max(1, jobs))]
+        for event in ended:
+            threading.Thread(target=self._work, args=(event,), daemon=True).start()
+        # Not joined: Python 3.11 takes a thread whose join() a signal interrupts for one that has ended.
         try:
-            for thread in threads:
-                while thread.is_alive():  # in short waits, so that a signal is seen
-                    thread.join(0.2)
+            for event in ended:
+                while not event.wait(0.2):  # in short waits, so that a signal is seen
+                    pass
         finally:  # an interrupt ends what is running
             self.stop()
-            for thread in threads:
-                thread.join()
+            for event in ended:
+                event.wait()
         if self._error:
             raise self._error
         return all(item.name in self._progress.items for item in self._items)
@@ -99,7 +100,7 @@ class PartRun:
     def _is_over(self):
         return self._stopped.is_set() or self._deadline.is_over()
 
-    def _work(self):
+    def _work(self, ended):
         try:
             while not self._stopped.is_set():
                 with self._lock:
@@ -113,6 +114,8 @@ class PartRun:
         except BaseException as error:
             self._error = error
             self._stopped.set()
+        finally:
+            ended.set()
 
     def _run_item(self, item):
         """False: the part's time was over before the item ended."""

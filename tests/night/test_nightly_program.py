@@ -150,6 +150,8 @@ def test_a_result_of_what_is_not_committed_has_no_row(clone):
 def test_what_was_stopped_goes_on_behind_what_ended(clone):
     done = clone.run("--part", "planted", "--jobs", 1, WAITS=HALF_GANG)
     assert done.returncode == 130 and "run it again to go on" in done.stderr
+    left = subprocess.run(["pgrep", "-f", f"{clone.folder}/build/release/test/"], capture_output=True, text=True).stdout
+    assert left == "", "what ran ended with it"
     assert clone.ran == CASES[:2] and clone.rows == {}
     done = clone.run("--part", "planted", "--jobs", 1)
     assert done.returncode == 0 and "1 of 3 ended before: going on behind them" in done.stdout, done.stdout

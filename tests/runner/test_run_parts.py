@@ -82,7 +82,7 @@ class Tree:
     def run(self, *words, **environment):
         command = [sys.executable, "-B", self.root / "tests" / "run_parts.py", "--no-build", *words]
         env = {**os.environ, "GLIM_TEST_SLOWER": "1", "GLIM_CI_BASE": "HEAD~1", **environment}
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=600)
         return done.returncode, done.stdout + done.stderr
 
 

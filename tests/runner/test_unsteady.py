@@ -123,5 +123,7 @@ def test_a_line_ages_by_the_first_parents_since_it_was_entered(tmp_path):
     commit(unsteady.PAGE, "one\ntwo\n")
     git("merge", "--no-ff", "-m", "merge", "side")
     (tmp_path / unsteady.PAGE).write_text("one\ntwo\nthree\n")
-    ages = unsteady.Ages(root=str(tmp_path))
+    ages = unsteady.Ages(root=str(tmp_path), commits_a_run=1)
     assert [ages(line) for line in (1, 2, 3)] == [5, 1, 0]
+    ages = unsteady.Ages(root=str(tmp_path), commits_a_run=2)
+    assert [ages(line) for line in (1, 2, 3)] == [2, 0, 0]

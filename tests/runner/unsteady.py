@@ -12,6 +12,7 @@ from .outcomes import CRASH, ROOT
 PAGE = "tests/unsteady.md"
 NAMES_MOST = 3  # a run
 RUNS_MOST = 10  # of a line's age
+COMMITS_A_RUN = 20  # what is tried in CI is a change of some twenty commits
 ROW = re.compile(r"^\| *(\d{4}-\d\d-\d\d) *\| *([0-9a-f]{7,40}) *\| *`([^`|]+)` *\| *(.*?) *\|$")
 HEAD = ("| date | commit | test | suspected cause |", "| --- | --- | --- | --- |")
 IMPORT = re.compile(r"^\s*(?:from\s+(\w+)\s+import|import\s+(\w+))", re.MULTILINE)
@@ -115,11 +116,11 @@ def faults_of(text, age_of):
 
 
 class Ages:
-    """How many runs ago lines were entered. A run is a commit: counted are the first parents from HEAD down to the one
-    that entered the line. A line that is not committed is of this run."""
+    """How many runs ago lines were entered: the first parents from HEAD down to the commit that entered the line, by
+    COMMITS_A_RUN. A line that is not committed is of this run."""
 
-    def __init__(self, path=PAGE, root=ROOT):
-        self._root = root
+    def __init__(self, path=PAGE, root=ROOT, commits_a_run=COMMITS_A_RUN):
+        self._root, self._commits_a_run = root, commits_a_run
         said = self._git("blame", "--porcelain", "--", path)
         found = re.findall(r"^([0-9a-f]{40}) \d+ (\d+)", said, re.MULTILINE)
         self._commits, self._ages = {int(at): commit for commit, at in found}, {}
@@ -134,7 +135,7 @@ class Ages:
             return 0
         if commit not in self._ages:
             said = self._git("rev-list", "--count", "--first-parent", f"{commit}..HEAD")
-            self._ages[commit] = int(said.strip() or 0)
+            self._ages[commit] = int(said.strip() or 0) // self._commits_a_run
         return self._ages[commit]
 
 

@@ -106,9 +106,9 @@ void FakeAgent::Report(const std::vector<v1::ObservedTask>& tasks) {
   Send(message);
 }
 
-std::optional<grpc::Status> FakeAgent::WaitEnd() {
+std::optional<grpc::Status> FakeAgent::WaitEnd(std::chrono::milliseconds bound) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, LongWait(), [&] { return end_.has_value(); });
+  changed_.wait_for(lock, bound, [&] { return end_.has_value(); });
   return end_;
 }
 

@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include <thread>
 
 #include "glim/v1/agent_api.grpc.pb.h"
+#include "sdk/base/testing/waits.h"
 
 namespace glim::server {
 
@@ -37,7 +39,7 @@ class FakeAgent {
   void Report(const std::vector<v1::ObservedTask>& tasks);
   void Send(const v1::AgentMessage& message);
   // What the stream ended with, if it does in time.
-  std::optional<grpc::Status> WaitEnd();
+  std::optional<grpc::Status> WaitEnd(std::chrono::milliseconds bound = LongWait());
   grpc::Status Close();
 
  private:
