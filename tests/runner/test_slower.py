@@ -14,7 +14,7 @@ from runner import slower
         (1.5, 1, 0, 1.5),
         (1, 2.3, 0, 2.5),
         (1, 1, 2, 2),  # two busy processes on two cores
-        (40, 1, 0, 10),
+        (40, 1, 0, 4),
     ],
 )
 def test_the_worst_figure_counts_rounded_up_to_a_half(computing, starts, others, factor):
