@@ -179,6 +179,7 @@ v1::Hello Agent::MakeHello() const {
   hello.set_cluster_id(options_.cluster_id);
   hello.set_node_name(options_.node_name);
   hello.set_highest_job_id(HighestJob(options_.state_dir));
+  tasks_->receipts().Introduce(&hello);
   hello.set_machine_id(options_.machine_id);
   hello.set_boot_id(boot_id_);
   v1::NodeLabels& labels = *hello.mutable_labels();

@@ -87,6 +87,23 @@ TEST_P(AgentTaskUserTest, IsItsJobsUserWithTheGroupsOfTheRegistry) {
   EXPECT_EQ(InfoOf(work + "/y").st_gid, kAna.gid);
 }
 
+// ssh, git over ssh, getpwuid and whatever publishes its own address ask for these.
+TEST_P(AgentTaskUserTest, ItsUserItsGroupsAndItsHostHaveNames) {
+  StartAgent();
+  LaunchOf(kKey, "ana", kAna,
+           "whoami; id -gn; id -Gn; python3 -c 'import os, pwd, socket; print(pwd.getpwuid(os.getuid())[5], "
+           "bool(socket.gethostbyname(socket.gethostname())))'; getent passwd root > /dev/null && echo root; "
+           "echo x >> /etc/passwd || echo read-only",
+           [](v1::TaskLaunch& launch) { SetPath(launch); });
+  Send();
+  const auto task = WaitPhase(kKey, kReleased);
+  ASSERT_TRUE(task && !task->start_failed()) << task->message();
+  std::string log = LogText(kKey, 0);
+  if (const std::size_t at = log.find("/bin/bash:"); at != std::string::npos)
+    log.erase(at, log.find('\n', at) + 1 - at);
+  EXPECT_EQ(log, "ana\nana\nana glim-987654200\n/tmp True\nroot\nread-only\n");
+}
+
 TEST_P(AgentTaskUserTest, IsWhomTheOperatorNamesWhereTheRegistryHasNoUid) {
   StartAgent({"--task-user", "4321:4322:4323"});
   ASSERT_TRUE(scheduler_.WaitHello(1));

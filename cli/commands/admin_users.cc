@@ -101,15 +101,37 @@ std::string NoUidWords(const AccountUser& user) {
       user.name());
 }
 
+// Ids of the system's, which tasks have if the policy lists them, and not otherwise; empty: there are none.
+std::string SystemIdWords(const AccountUser& user) {
+  std::vector<std::string> ids;
+  const auto add = [&ids](const char* what, std::uint32_t id) {  // root's the scheduler refuses
+    if (id > 0 && id < kFirstUid) ids.push_back(fmt::format("{} {}", what, id));
+  };
+  if (user.has_uid()) {
+    add("uid", user.uid());
+    add("gid", user.gid());
+  }
+  for (const std::uint32_t group : user.groups()) add("group", group);
+  if (ids.empty()) return "";
+  return fmt::format("{} below {} {} the system's: jobs of {} are refused unless the policy lists {} (task_users)",
+                     fmt::join(ids, ", "), kFirstUid, ids.size() == 1 ? "is" : "are", user.name(),
+                     ids.size() == 1 ? "it" : "them");
+}
+
+std::string WarningsOf(const AccountUser& user) {
+  const std::string no_uid = NoUidWords(user), system = SystemIdWords(user);
+  return no_uid + (no_uid.empty() || system.empty() ? "" : "; ") + system;
+}
+
 Status RunAddUser(CommandContext& context, const UserOptions& options) {
   ChangeAccountRequest request;
   request.set_only_new(true);
   AccountUser* const user = request.mutable_user();
   if (Status filled = Fill(options, user); !filled.ok()) return filled;
-  const std::string no_uid = NoUidWords(*user);
+  const std::string warnings = WarningsOf(*user);
   return RunAccountChange(
       context, request,
-      fmt::format("user {}: {}{}{}", options.name, UserWords(*user), no_uid.empty() ? "" : "; ", no_uid));
+      fmt::format("user {}: {}{}{}", options.name, UserWords(*user), warnings.empty() ? "" : "; ", warnings));
 }
 
 Status RunSetUser(CommandContext& context, const UserOptions& options, const ChangeOptions& change) {
@@ -118,7 +140,7 @@ Status RunSetUser(CommandContext& context, const UserOptions& options, const Cha
   auto row = RowToChange(context, fresh);
   if (!row.ok()) return row.status();
   if (Status filled = Fill(options, row->mutable_user()); !filled.ok()) return filled;
-  return ChangeRow(context, *row, change, NoUidWords(row->user()));
+  return ChangeRow(context, *row, change, WarningsOf(row->user()));
 }
 
 Status RunRemoveUser(CommandContext& context, const UserOptions& options, const ChangeOptions& change) {

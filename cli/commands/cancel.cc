@@ -4,7 +4,7 @@
 namespace glim::cli {
 
 void AddCancel(Syntax app, Selection* selection) {
-  AddStateCommand(app, selection, "Stop jobs for good", "were not cancelled", {.any = true, .verb = "cancel"},
+  AddStateCommand(app, selection, "Stop jobs for good", "were not cancelled", {.any = true, .verb = kCancelVerb},
                   &glim::v1::ClientApi::Stub::Cancel);
 }
 

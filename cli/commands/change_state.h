@@ -2,6 +2,7 @@
 // whatever becomes of the others.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,12 @@
 #include "cli/text/render_json.h"
 
 namespace glim::cli {
+
+inline constexpr char kCancelVerb[] = "cancel";
+
+// For a cancel: a job that waits for another one (`after`) has a higher number than that, and must not start because
+// that one is cancelled when it is to be cancelled itself.
+inline void NewestFirst(std::vector<std::uint64_t>& job_ids) { std::sort(job_ids.rbegin(), job_ids.rend()); }
 
 template <typename Request, typename Response>
 Status ChangeState(CommandContext& context, std::uint64_t job_id,
@@ -53,6 +60,7 @@ Status ChangeStates(CommandContext& context, const StateOptions& options, const 
     if (!found.ok()) return found.status();
     job_ids = std::move(found).value();
   }
+  if (options.own.verb == kCancelVerb) NewestFirst(job_ids);
   std::vector<Status> failures;
   for (const std::uint64_t job_id : job_ids) {
     Status status = ChangeState(context, job_id, method);

@@ -132,7 +132,7 @@ TEST_F(CliTest, SeveralJobsAreAllTriedAndTheFailingOnesNamed) {
   }
   const GlimResult some = Glim({"cancel", "1", "2", "3"});
   EXPECT_EQ(some.exit_code, 3);
-  EXPECT_THAT(some.err, HasSubstr("job 1 is cancelling\njob 3 is cancelling\nerror: no job 2"));
+  EXPECT_THAT(some.err, HasSubstr("job 3 is cancelling\njob 1 is cancelling\nerror: no job 2"));
   const GlimResult more = Glim({"suspend", "8", "1", "9"});
   EXPECT_EQ(more.exit_code, 3);
   EXPECT_THAT(more.err, HasSubstr("error: 2 of 3 jobs were not suspended  [NO_SUCH_JOB]\n  no job 8\n  no job 9\n"));
@@ -321,6 +321,27 @@ TEST_F(CliTest, FlagsBeatEnvironmentBeatsFiles) {
   const GlimResult bad = Glim({"queue", "-o", "table"});
   EXPECT_EQ(bad.exit_code, 2);
   EXPECT_THAT(bad.err, HasSubstr("did you mean 'server'?"));
+}
+
+// Whoever listens at the port that a number too large stands for is nobody's scheduler.
+TEST_F(CliTest, AnAddressThatIsNoneIsRefusedWhereverItIsWritten) {
+  const auto refused = [](const GlimResult& result) {
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("write HOST:PORT, an IPv6 address in brackets: [::1]:7601"));
+  };
+  for (const std::string address : {"[::1]", "::1", "::1:7601", "localhost", "localhost:99999", "localhost:0",
+                                    "localhost:7601/", "localhost: 7601", "https://localhost:7601", ":7601"}) {
+    SCOPED_TRACE(address);
+    refused(Glim({"--server", address, "queue"}));
+    refused(Glim({"login", "--server", address}));
+    env_["GLIM_SERVER"] = address;
+    refused(Glim({"queue"}));
+    env_["GLIM_SERVER"] = "";  // as if it were not set
+    Write("xdg/glim/config.yaml", "server: '" + address + "'\n");
+    refused(Glim({"queue"}));
+    Write("xdg/glim/config.yaml", "");
+    env_.erase("GLIM_SERVER");
+  }
 }
 
 TEST_F(CliTest, ALocalConfigThatOthersMayWriteIsLeftOut) {

@@ -256,6 +256,9 @@ TEST_F(IdentityCommandsTest, WhatIsNotGivenOfAUserStays) {
             "oda --uid N --gid N\n");
   EXPECT_EQ(Glim({"admin", "user", "add", "lee", "--uid", "1002"}).err, "user lee: in no team, uid 1002, gid 1002\n");
   EXPECT_EQ(server_.Lock()->account_changes.back().user().gid(), 1002u);
+  EXPECT_EQ(Glim({"admin", "user", "add", "www", "--uid", "33", "--group", "44,2000"}).err,
+            "user www: in no team, uid 33, gid 33, groups 44, 2000; uid 33, gid 33, group 44 below 1000 are the "
+            "system's: jobs of www are refused unless the policy lists them (task_users)\n");
   EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--role", "king"}).exit_code, 2);
   EXPECT_EQ(Glim({"admin", "user", "set", "kim", "--group", "staff"}).exit_code, 2);
 }

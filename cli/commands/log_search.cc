@@ -70,9 +70,13 @@ class LinePrinter {
       document["cut"] = line.cut();
       return output_->Data(DumpJson(document));
     }
-    std::string text;
-    if (!options_.rank) text = fmt::format("rank {}{} ", line.rank(), line.match() ? ":" : "-");
-    text += line.text();
+    const std::string whose = options_.rank ? "" : fmt::format("rank {}{} ", line.rank(), line.match() ? ":" : "-");
+    std::string text = whose;
+    for (const char c : line.text()) {
+      text += c;
+      // A progress bar goes on from the begin of the line, where a terminal would lose whose line it is.
+      if (c == '\r' && output_->to_terminal() && !options_.raw) text += whose;
+    }
     text += line.cut() ? " ...\n" : "\n";
     options_.raw ? output_->Raw(text) : output_->Data(text);
   }

@@ -108,6 +108,22 @@ TEST_F(LogSearchTest, OnATerminalALineIsNoCommand) {
   EXPECT_THAT(result.out, HasSubstr("nan \x1b[2J"));
 }
 
+TEST_F(LogSearchTest, OnATerminalAProgressBarDoesNotHideWhoseLineItIs) {
+  glim::v1::SearchLogResponse page;
+  Add(&page, 3, 7, "nan 10%\rnan 20%");
+  server_.Lock()->found = {page};
+  GlimOptions options = Options();
+  options.terminal = true;
+  const auto shown = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"logs", "7", "--grep", "nan"});
+    return GlimProcess(std::move(more), options).Finish().out;
+  };
+  EXPECT_EQ(shown({}), "rank 3: nan 10%\rrank 3: nan 20%\n");
+  EXPECT_EQ(shown({"--rank", "3"}), "nan 10%\rnan 20%\n");
+  EXPECT_EQ(shown({"--raw"}), "rank 3: nan 10%\rnan 20%\n");
+  EXPECT_EQ(Glim({"logs", "7", "--grep", "nan"}).out, "rank 3: nan 10%\rnan 20%\n") << "what is no terminal";
+}
+
 TEST_F(LogSearchTest, NothingFoundIsSaidAndNoFault) {
   const GlimResult result = Glim({"logs", "7", "--grep", "nan"});
   EXPECT_EQ(result.exit_code, 0);

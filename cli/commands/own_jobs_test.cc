@@ -29,8 +29,8 @@ class OwnJobsTest : public CliTest {
 TEST_F(OwnJobsTest, AreAllCancelledByAPartOfTheirNames) {
   const GlimResult result = Glim({"cancel", "--name", "lr-", "-y"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(Cancelled(), ElementsAre(7, 8, 9));
-  EXPECT_EQ(result.err, "job 7 is cancelling\njob 8 is cancelling\njob 9 is cancelling\n");
+  EXPECT_THAT(Cancelled(), ElementsAre(9, 8, 7)) << "the newest first";
+  EXPECT_EQ(result.err, "job 9 is cancelling\njob 8 is cancelling\njob 7 is cancelling\n");
   const auto state = server_.Lock();
   ASSERT_FALSE(state->list_jobs_requests.empty());
   EXPECT_EQ(state->list_jobs_requests[0].name(), "lr-");

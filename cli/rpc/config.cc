@@ -13,6 +13,7 @@
 #include "cli/rpc/login_file.h"
 #include "cli/text/file.h"
 #include "cli/text/text.h"
+#include "sdk/base/host_port.h"
 #include "sdk/yaml/fields.h"
 
 namespace glim::cli {
@@ -31,16 +32,6 @@ std::optional<std::string> Environment(const char* name) {
 bool IsWord(const std::string& value) {
   return !value.empty() && value.size() <= kValueBytesMax &&
          std::all_of(value.begin(), value.end(), [](char c) { return c > 0x20 && c < 0x7F; });
-}
-
-Status CheckServer(const std::string& server) {
-  if (!IsWord(server)) return InvalidArgument("server", "not an address", "write HOST:PORT");
-  if (server.find("://") != std::string::npos) {
-    return InvalidArgument("server", fmt::format("'{}' is a URL", server), "write HOST:PORT, without a scheme");
-  }
-  const bool has_port = server.find(':') != std::string::npos;
-  if (!has_port) return InvalidArgument("server", fmt::format("'{}' has no port", server), "write HOST:PORT");
-  return Status::Ok();
 }
 
 Status CheckUser(const std::string& user) {
@@ -197,7 +188,7 @@ Result<Settings> LoadSettings(const ConfigLayer& flags, const ConfigPaths& paths
         .WithField("--as")
         .WithFix("leave it out; another user's token is named by --token-file");
   }
-  if (Status server = CheckServer(settings.server); !server.ok()) return server;
+  if (Status server = CheckTarget("server", settings.server); !server.ok()) return server;
   if (Status user = CheckUser(settings.user); !user.ok()) return user;
   Result<OutputFormat> format = ParseFormat(merged.output.value_or("table"));
   if (!format.ok()) return format.status();

@@ -18,7 +18,7 @@ constexpr SpecKey kTop[] = {
     {"interrupt"},       {"checkpoint"},    {"restart"}, {"mounts"},  {"limits"},   {"after"},    {"watchdog"},
     {"services", false}, {"compat", false}, {"team"},    {"secrets"}, {"api"},      {"notify"}};
 constexpr SpecKey kPlacement[] = {{"zones"}, {"leaf"}, {"cross_zone"}, {"gpu_type"}, {"nvlink"}, {"nic"}, {"node"}};
-constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}};
+constexpr SpecKey kInterrupt[] = {{"mode"}, {"grace"}, {"max_grace"}, {"signal"}, {"to"}};
 constexpr SpecKey kCheckpoint[] = {{"dir"}, {"every"}, {"keep"}, {"if_unreachable"}};
 constexpr SpecKey kRestart[] = {{"on"}, {"max"}, {"backoff"}, {"require_fence", false}};
 

@@ -165,6 +165,7 @@ class DocumentReader {
     interrupt->set_grace_ms(grace.ms);
     interrupt->set_max_grace_ms(section.Time("max_grace", std::max(kMaxGrace, grace)).ms);
     interrupt->set_signal(Given(section, "signal", "TERM"));
+    interrupt->set_to(Given(section, "to", "main"));
   }
 
   void ReadCheckpoint(FieldReader& section) {

@@ -50,7 +50,7 @@ bool IsBegun(std::string_view text) {
 Piece CharacterAt(std::string_view text) {
   if (IsBegun(text)) return {0};
   const Utf8Char c = DecodeUtf8(text);
-  return {c.size, c.ok && !IsControl(c.code)};
+  return {c.size, c.ok && !IsControl(c.code) && !IsDeceptive(c.code)};
 }
 
 // Whether the sequence leaves colours on.

@@ -1,6 +1,7 @@
 // A stranger's text on its way to a terminal, in pieces: nothing in it moves the cursor, repaints the screen, or asks
 // the terminal for anything. What passes: characters, newline, tab, carriage return, and colours (SGR, ESC [ ... m).
-// All other control characters, C1's among them, and broken UTF-8 become visible escapes (\x1b, \u009b, \xff).
+// All other control characters, C1's among them, what nobody sees or what turns text around (IsDeceptive), and broken
+// UTF-8 become visible escapes (\x1b, \u009b, \u202e, \xff).
 #pragma once
 
 #include <string>

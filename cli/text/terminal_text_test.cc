@@ -36,6 +36,14 @@ TEST(TerminalText, WhatMovesOrRepaintsOrAsksIsShown) {
        "\\x9b2J\\x90"},
       {"\xff\xfe \xc0\x9b \xed\xa0\x80", "\\xff\\xfe \\xc0\\x9b \\xed\\xa0\\x80"},
       {"\x1b[" + std::string(100, '1') + "m", "\\x1b[" + std::string(100, '1') + "m"},
+      {"ok \xe2\x80\xae"
+       "dab\xe2\x80\xac \xe2\x81\xa6x\xe2\x81\xa9",
+       "ok \\u202edab\\u202c \\u2066x\\u2069"},
+      {"a\xe2\x80\x8b"
+       "b\xe2\x80\x8e"
+       "c\xd8\x9c",
+       "a\\u200bb\\u200ec\\u061c"},
+      {"one\xe2\x80\xa8two\xe2\x80\xa9three\xef\xbb\xbf", "one\\u2028two\\u2029three\\ufeff"},
   };
   for (const auto& row : kRows) EXPECT_EQ(Whole(row.text), row.shown);
 }

@@ -78,6 +78,9 @@ std::string JobNote(const glim::v1::Job& job) {
   if (job.state() == "queued" && job.blockers_size() > 0) add(job.blockers(0).message());
   if (job.state() == "held") add("suspended: 'glim resume' puts it back");
   if (job.attempts_size() > 0 && LeavesGpusIdle(*job.attempts().rbegin())) add("none of its GPUs is busy");
+  if (!HasEnded(job) && job.attempts_size() > 0 && job.attempts().rbegin()->has_save_failure()) {
+    add("its newest save failed");
+  }
   // What happened to an earlier attempt, not to this one.
   const bool runs_again = job.state() == "starting" || job.state() == "running";
   if (!job.message().empty() && job.state() != "queued") add((runs_again ? "before: " : "") + job.message());

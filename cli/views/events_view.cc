@@ -25,7 +25,7 @@ Style StyleOf(const std::string& kind) {
   if (kind == "job_succeeded" || kind == "attempt_running" || kind == "node_ready") return Style::kGood;
   const bool warns = kind == "node_fault" || kind == "health_condition" || kind == "attempt_stalled" ||
                      kind == "attempt_gpus_idle" || kind.starts_with("interrupt_") || kind == "no_agreement" ||
-                     kind == "node_silent" || kind == "node_refused";
+                     kind == "node_silent" || kind == "node_refused" || kind == "save_failed";
   return warns || kind == "orphan" ? Style::kWarn : Style::kPlain;
 }
 

@@ -99,6 +99,10 @@ std::string NodeNote(const glim::v1::Node& node, TimePoint now) {
     note +=
         fmt::format("{}{} task(s) that Glim does not know, left alone", note.empty() ? "" : "; ", node.orphans_size());
   }
+  if (node.unproven_size() > 0) {
+    note += fmt::format("{}{} task(s) that Glim does not know and that show no receipt, left alone",
+                        note.empty() ? "" : "; ", node.unproven_size());
+  }
   // Whoever relies on a node's release should know where the kernel does not vouch for it.
   if (node.census() == kBestEffort) note += fmt::format("{}census is best effort", note.empty() ? "" : "; ");
   if (node.has_only_uid()) note += fmt::format("{}{}", note.empty() ? "" : "; ", UsersText(node));

@@ -9,6 +9,7 @@
 #include "cli/text/time_text.h"
 #include "cli/text/words.h"
 #include "cli/views/idle_gpus_text.h"
+#include "cli/views/save_failure_text.h"
 #include "cli/views/stall_text.h"
 #include "cli/views/views.h"
 #include "sdk/base/duration_text.h"
@@ -157,6 +158,7 @@ std::string StatusText(const glim::v1::Job& job, const std::vector<Receipt>& rec
     if (const std::string hint = HintFor(job.spec(), attempt); !hint.empty()) text += fmt::format("  hint: {}\n", hint);
     text += StallText(attempt, now, {.indent = 2, .stacks = false});
     text += IdleGpusText(attempt, now, 2);
+    text += SaveFailureText(attempt, 2);
     text += WaitLine(attempt.start());
     text += TaskTable(attempt, job.spec(), colour);
     for (const Receipt& receipt : receipts) {

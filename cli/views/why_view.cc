@@ -5,6 +5,7 @@
 #include "cli/text/words.h"
 #include "cli/views/idle_gpus_text.h"
 #include "cli/views/outlook_text.h"
+#include "cli/views/save_failure_text.h"
 #include "cli/views/stall_text.h"
 #include "cli/views/views.h"
 
@@ -33,17 +34,21 @@ std::string StallIn(const glim::v1::Job& job, TimePoint now) {
   return "";
 }
 
-std::string IdleGpusIn(const glim::v1::Job& job, TimePoint now) {
+// Of the newest one: GPUs that nobody uses, a save that failed.
+std::string ComplaintsIn(const glim::v1::Job& job, TimePoint now) {
   if (job.attempts_size() == 0) return "";
   const glim::v1::Attempt& newest = *job.attempts().rbegin();
-  const std::string text = IdleGpusText(newest, now, 0);
-  return text.empty() ? "" : fmt::format("\nattempt {}: {}", newest.ref().number(), text);
+  std::string text;
+  for (const std::string& line : {IdleGpusText(newest, now, 0), SaveFailureText(newest, 0)}) {
+    if (!line.empty()) text += fmt::format("\nattempt {}: {}", newest.ref().number(), line);
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string WhyText(const glim::v1::ExplainJobResponse& why, TimePoint now, bool colour) {
-  std::string text = WhyText(why.job(), colour) + StallIn(why.job(), now) + IdleGpusIn(why.job(), now);
+  std::string text = WhyText(why.job(), colour) + StallIn(why.job(), now) + ComplaintsIn(why.job(), now);
   if (!why.has_outlook()) return text;
   text += "\n" + OutlookLines(why.outlook(), now, 0);
   if (why.counterfactuals_size() == 0) {

@@ -234,6 +234,12 @@ BOARDS = {
                     ("glim_attempts_gpus_idle", "jobs"),
                     about="none of their GPUs was busy for health.idle_gpus.warn_after; their users were warned",
                 ),
+                panel(
+                    "Running jobs whose newest save failed",
+                    "none",
+                    ("glim_attempts_saves_failing", "jobs"),
+                    about="what they have done since their last good save is lost if they are interrupted now",
+                ),
             ],
             [
                 panel(

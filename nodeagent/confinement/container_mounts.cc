@@ -114,6 +114,11 @@ Result<std::vector<TaskMount>> ContainerMounts::All(const TaskPaths& paths, cons
   } else if (!IsReserved(node_.task_program) && ::access(node_.task_program.c_str(), X_OK) == 0) {
     others.push_back(Own(node_.task_program, node_.task_program, true));
   }
+  for (const char* name : kAccountFiles) {
+    const std::string target = std::string("/etc/") + name;
+    // Its place is the node's own file, below the node's own folder: there is nowhere else to put it.
+    if (std::filesystem::is_regular_file(target)) others.push_back(Own(AccountFile(paths, name), target, true));
+  }
   if (!spec_.secrets_folder.empty()) others.push_back(Own(spec_.secrets_folder, kPrivateTarget, true));
   for (const DeviceFile& file : files) others.push_back(Own(file.source, file.target, file.read_only));
   if (Status status = AddAsked(found, &others); !status.ok()) return status;

@@ -17,6 +17,10 @@ namespace glim::nodeagent {
 
 inline constexpr const char* kInitTarget = "/run/glim-init";
 
+// Of /etc, which a container has from its task's bundle (account_files.h).
+inline constexpr const char* kAccountFiles[] = {"passwd", "group", "hosts"};
+inline std::string AccountFile(const TaskPaths& paths, const std::string& name) { return paths.bundle() + "/" + name; }
+
 Status RefuseFolder(const std::string& field, const std::string& path);
 
 // Of one launch, whose user is known. References outlive it.

@@ -1,11 +1,13 @@
 #include "nodeagent/confinement/runc_confinement.h"
 
+#include <arpa/inet.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "nodeagent/confinement/account_files.h"
 #include "nodeagent/confinement/container_mounts.h"
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/confinement/node_amounts.h"
@@ -37,6 +40,7 @@ namespace {
 constexpr std::size_t kControllersBytesMax = 4096;
 constexpr std::uint64_t kFilesMax = 1 << 20;
 constexpr std::size_t kNotesMax = 1000;
+constexpr std::size_t kAccountBytesMax = 16 << 20;
 
 // What the operator allows the agent, its tasks have.
 std::uint64_t Allowed(int resource) {
@@ -77,6 +81,27 @@ bool EndsTogether() {
   return std::find(std::istream_iterator<std::string>(names), {}, "memory") != std::istream_iterator<std::string>();
 }
 
+// What everybody on the node may read; of anything else nothing.
+std::string WhatAllMayRead(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return "";
+  const Result<std::string> text = ReadFile(path, kAccountBytesMax);
+  return text.ok() ? *text : "";
+}
+
+// Of a comma-separated list; empty where that is no IP address.
+std::string NthHost(const std::string& hosts, const std::string& index) {
+  std::istringstream names(hosts);
+  std::string name;
+  for (long i = std::strtol(index.c_str(), nullptr, 10); i >= 0; --i) {
+    if (!std::getline(names, name, ',')) return "";
+  }
+  unsigned char bytes[sizeof(in6_addr)];
+  const bool is_address =
+      ::inet_pton(AF_INET, name.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, name.c_str(), bytes) == 1;
+  return is_address ? name : "";
+}
+
 class RuncConfinement final : public Confinement {
  public:
   explicit RuncConfinement(RuncOptions options)
@@ -114,6 +139,7 @@ class RuncConfinement final : public Confinement {
     if (!all.ok()) return all.status();
     order.mounts = std::move(*all);
     if (status = MakeFoldersOf(paths, *spec); !status.ok()) return status;
+    if (status = WriteAccountFiles(paths, *spec); !status.ok()) return status;
     spec->container = ContainerLaunch{options_.runc, RuncRoot(), spec->task, paths.bundle(),
                                       options_.cgroup_parent + "/" + spec->task};
     status = WriteFileAtomically(MountOrderFile(paths.bundle()), ToJson(order), Durability::kProcess);
@@ -152,6 +178,26 @@ class RuncConfinement final : public Confinement {
     if (status.ok() && !spec.code_folder.empty()) status = GiveToUser(spec.user, spec.code_folder);
     if (status.ok() && ::chmod(paths.tmp().c_str(), 01777) != 0) return FileError("open up", paths.tmp(), errno);
     return status;
+  }
+
+  Status WriteAccountFiles(const TaskPaths& paths, const LaunchSpec& spec) const {
+    const std::map<std::string, std::string> env(spec.env.begin(), spec.env.end());
+    const auto value = [&](TaskVariable variable) {
+      const auto it = env.find(NameOf(variable));
+      return it == env.end() ? std::string() : it->second;
+    };
+    const TaskAccount account{*spec.user, value(TaskVariable::kUser), value(TaskVariable::kHome)};
+    const auto address = NthHost(value(TaskVariable::kHosts), value(TaskVariable::kNodeRank));
+    for (const char* name : kAccountFiles) {
+      const std::string of_node = WhatAllMayRead(std::string("/etc/") + name);
+      const std::string text = name == std::string("passwd")  ? PasswdWith(of_node, account)
+                               : name == std::string("group") ? GroupWith(of_node, account)
+                                                              : HostsWith(of_node, options_.hostname, address);
+      Status status =
+          WriteFileAtomically(AccountFile(paths, name), text, WriteOptions{Durability::kProcess, 0644, true});
+      if (!status.ok()) return status;
+    }
+    return Status::Ok();
   }
 
   // Once, so that an operator hears of it at the agent's start and not from the first job.

@@ -4,8 +4,10 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "glim/v1/agent_api.pb.h"
+#include "nodeagent/control/left_behind.h"
 #include "nodeagent/control/task_record.h"
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/launch/task_secrets.h"
@@ -29,7 +31,8 @@ struct AgentTask {
   bool save_missing = false;
   bool start_judged = false;  // that its start failed was told to the disk
   bool disk_fault = false;    // its start failed while the agent's disk took nothing
-  std::string logged;         // of its phase, so that a change is logged once
+  LeftBehind left;
+  std::string logged;  // of its phase, so that a change is logged once
 };
 
 // Whether a kept order is enough to begin the task once more: saves are chosen anew, and secrets are kept nowhere.

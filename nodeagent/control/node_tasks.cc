@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "nodeagent/confinement/process_confinement.h"
 #include "nodeagent/confinement/runc_confinement.h"
+#include "nodeagent/control/left_behind.h"
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/os/boot_clock.h"
 #include "nodeagent/os/unified_group.h"
@@ -24,6 +26,7 @@ namespace glim::nodeagent {
 namespace {
 
 constexpr int kTasksMax = 256;
+constexpr std::size_t kLeftBehindMax = 200;
 
 std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
   if (!options.in_containers()) return MakeProcessConfinement(options.state_dir, options.saves_group_readable);
@@ -67,6 +70,7 @@ NodeTasks::NodeTasks(boost::asio::io_context& io, const AgentOptions& options, F
              [this] {
                if (unsaved_) Keep(*unsaved_, true);
              }}),
+      receipts_(options.state_dir),
       starter_(io, options, *runtime_, tasks_,
                {hooks_.report_changed, [this] { StepSoon(); },
                 [this](const TaskKey& key, const Status& status) { BlameDisk(key, status); }}),
@@ -132,6 +136,7 @@ void NodeTasks::Accept(v1::DesiredState set) {
   SecretsByTask secrets = TakeSecrets(&set);  // before anything of the set is written down
   LookAgain(&set);
   Desired desired = FromProto(set, BootNow(), true);
+  receipts_.Take(set, [this](const TaskKey& key) { return tasks_.contains(key); });
   Keep(WithAwaited(set), NeedsDurability(desired));
   desired_ = std::move(desired);
   const Questions questions = QuestionsIn(set);
@@ -300,10 +305,12 @@ void NodeTasks::SendSignal(AgentTask& task, const Interrupt& interrupt) {
   if (!signal) {
     status = InvalidArgument("interrupt.signal", interrupt.signal + " is no signal");
   } else if (status.ok()) {
-    status = runtime_->Signal(task.seen.key, *signal);
+    // Half of the grace for a launcher to hand it on, and half for the save of what it has not told.
+    const std::int64_t late_ms = std::max<std::int64_t>(0, (interrupt.deadline - BootNow()).ms) / 2;
+    status = runtime_->AskToLeave(task.seen.key, {*signal, interrupt.signal_all, late_ms});
   }
-  LogInfo("event=interrupt_signal task={} agreement={} signal={} error={}", ToString(task.seen.key),
-          interrupt.agreement, interrupt.signal, Quoted(status.message()));
+  LogInfo("event=interrupt_signal task={} agreement={} signal={} to={} error={}", ToString(task.seen.key),
+          interrupt.agreement, interrupt.signal, interrupt.signal_all ? "all" : "main", Quoted(status.message()));
 }
 
 void NodeTasks::StopTask(AgentTask& task, const Action& action) {
@@ -317,6 +324,9 @@ void NodeTasks::StopTask(AgentTask& task, const Action& action) {
   task.record.kill_at = action.kill_at;
   // The desired state, which is on the disk, asks for the same; without this file a restart only counts anew.
   if (news) (void)SaveRecord(task);
+  if (news && runtime_->Inspect(action.key).phase == Phase::kExited) {
+    task.left = NameProcesses(runtime_->ProcessesOf(action.key, kLeftBehindMax));
+  }
   if (action.kind == ActionKind::kTerminate) return runtime_->Terminate(action.key);
   if (!task.seen.killed_at) LogInfo("event=kill task={}", ToString(action.key));
   task.seen.killed_at = BootNow();

@@ -20,6 +20,7 @@
 #include "glim/v1/agent_api.pb.h"
 #include "nodeagent/control/agent_task.h"
 #include "nodeagent/control/evidence_taker.h"
+#include "nodeagent/control/receipts.h"
 #include "nodeagent/control/state_disk.h"
 #include "nodeagent/control/task_starter.h"
 #include "nodeagent/control/tmp_watch.h"
@@ -63,6 +64,8 @@ class NodeTasks {
   const std::string& groups() const { return groups_; }
   // `gpus_busy_at`: when a GPU of the node was seen to compute, 0 for never; nothing: nobody watches them.
   void Report(std::optional<TimePoint> gpus_busy_at, v1::NodeReport* report) const;
+  // That the scheduler has launched what is here.
+  const Receipts& receipts() const { return receipts_; }
   // Whether more output may come: a task of this attempt is on the node and has not ended.
   bool LogIsOpen(std::uint64_t job, std::uint32_t attempt) const;
   // Whether any task of the job is on the node, ended or not, or is to be.
@@ -116,6 +119,7 @@ class NodeTasks {
   StateDisk disk_;
   std::unique_ptr<v1::DesiredState> unsaved_;  // what the disk did not take
   TaskTable tasks_;
+  Receipts receipts_;
   TaskStarter starter_;
   TmpWatch tmp_;
   EvidenceTaker evidence_;

@@ -54,9 +54,12 @@ void NodeTasks::Report(std::optional<TimePoint> gpus_busy_at, v1::NodeReport* re
         [&](std::uint32_t rank) { return socket && socket->connected(rank); }, out);
     starter_.Report(key, out);
     evidence_.Report(key, out);
+    out->set_left_behind(task.left.count);
+    out->set_left_names(task.left.names);
     if (task.in_runtime) out->set_activity_at_ms(ActivityOf(key));
     if (task.in_runtime && gpus_busy_at) out->set_gpu_busy_at_ms(GpuBusyAtOf(key, *gpus_busy_at));
     out->set_save_missing(task.save_missing);
+    out->set_receipt(receipts_.Of(key));
     const std::string own = OwnCheckpointFolder(options_.state_dir, key.job);
     if (task.in_runtime && runtime_->SpecOf(key).checkpoint_folder == own) SetLocalPaths(own, out);
   }

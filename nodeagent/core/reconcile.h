@@ -50,7 +50,8 @@ struct Interrupt {
   std::int64_t stop_step = -1;  // -1: not agreed yet
   bool no_agreement = false;
   bool withdrawn = false;
-  std::string signal;  // empty unless the job wants a signal
+  std::string signal;       // empty unless the job wants a signal
+  bool signal_all = false;  // to every process of the task; else to its programs (asked_processes.h)
 };
 
 struct Stop {

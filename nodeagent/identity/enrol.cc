@@ -10,6 +10,7 @@
 #include "nodeagent/identity/identity_folder.h"
 #include "nodeagent/identity/received_credentials.h"
 #include "nodeagent/identity/scheduler_link.h"
+#include "sdk/base/host_port.h"
 #include "sdk/pki/certificate_request.h"
 #include "sdk/pki/tls_probe.h"
 #include "sdk/pki/verify.h"
@@ -40,6 +41,7 @@ Result<Enrolled> Enrol(const EnrolOrder& order, const std::string& token) {
     return InvalidArgument("--name", "--name \"" + order.node + "\" is no node's name",
                            "use the name that the node was invited by");
   }
+  if (const auto address = ParseHostPort("--scheduler", order.scheduler); !address.ok()) return address.status();
   const auto shown = pki::ProbeTls(order.scheduler, kProbeLimit);
   if (!shown.ok()) return shown.status();
   const auto authority = pki::FindAuthority(*shown, order.ca_fingerprint);

@@ -24,7 +24,10 @@ void SetLocalPaths(const std::string& own_folder, v1::ObservedTask* task) {
       while (path.ends_with('/')) path.pop_back();
       if (!path.starts_with(own_folder + "/")) continue;
       const std::string local = path.substr(own_folder.size() + 1);
-      if (IsLocalPath(local)) save.set_local(local);
+      std::error_code error;
+      if (IsLocalPath(local) && std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
+        save.set_local(local);
+      }
     }
   }
 }

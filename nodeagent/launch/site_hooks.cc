@@ -15,6 +15,7 @@
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/run_program.h"
 #include "sdk/base/printable.h"
+#include "sdk/base/system_path.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
@@ -28,7 +29,6 @@ namespace {
 constexpr std::size_t kOutputMax = 1 << 20;
 constexpr std::size_t kLineMax = 400;
 constexpr std::size_t kEnvironmentMax = 1 << 16;
-constexpr const char* kPathVariable = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // In the task's folder: what its epilog is told. There as long as an epilog is owed.
 std::string OwedFile(const std::string& folder) { return folder + "/epilog-owed"; }
@@ -160,7 +160,7 @@ Status SiteHooks::Start(const Id& id, const std::string& program, const std::str
   const std::string output = folder + (id.second ? "/prolog-" : "/epilog-") + std::to_string(id.first.index) + ".log";
   std::filesystem::remove(output, error);
   std::vector<std::string> variables = Lines(environment);
-  variables.emplace_back(kPathVariable);
+  variables.emplace_back(kSystemPathVariable);
   HookNote note{id.first, id.second, environment, {}};
   Note(note);
   const Result<pid_t> pid = StartProgram({program}, variables, output);

@@ -15,11 +15,10 @@
 #include "nodeagent/launch/task_secrets.h"
 #include "nodeagent/options/sdk_folder.h"
 #include "nodeagent/task/task_files.h"
+#include "sdk/base/system_path.h"
 
 namespace glim::nodeagent {
 namespace {
-
-constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // The interface that has this numeric address; empty for loopback and for what is none of ours.
 std::string InterfaceOf(const std::string& address) {
@@ -97,11 +96,12 @@ TaskVariables BaseVariables(const std::string& address) {
     variables[NameOf(TaskVariable::kGlooInterface)] = interface;
     variables[NameOf(TaskVariable::kNcclInterface)] = interface;
   }
-  for (const TaskVariable inherited : {TaskVariable::kPath, TaskVariable::kHome, TaskVariable::kUser,
-                                       TaskVariable::kLang, TaskVariable::kLcAll, TaskVariable::kTimeZone}) {
+  for (const TaskVariable inherited :
+       {TaskVariable::kHome, TaskVariable::kUser, TaskVariable::kLang, TaskVariable::kLcAll, TaskVariable::kTimeZone}) {
     if (const char* value = std::getenv(NameOf(inherited))) variables[NameOf(inherited)] = value;
   }
-  variables.emplace(NameOf(TaskVariable::kPath), kDefaultPath);
+  // Not the agent's own: it tells of the operator's set-up, and names folders that a job's mounts may fill.
+  variables.emplace(NameOf(TaskVariable::kPath), kSystemPath);
   // A service often starts without these two, and many programs fail without them.
   if (const passwd* user = ::getpwuid(::geteuid())) {
     variables.emplace(NameOf(TaskVariable::kHome), user->pw_dir);

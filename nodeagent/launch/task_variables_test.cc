@@ -86,6 +86,19 @@ TEST(AgentVariables, AreWhatTheTableSaysWithEitherLauncher) {
   }
 }
 
+// The agent's own tells of the operator's set-up, and names folders that a job's mounts may fill.
+TEST(AgentVariables, ThePathIsTheSystemsWhateverTheAgentsOwnIs) {
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", "/root/.cargo/bin:/srv/tools", 1);
+  const TaskVariables base = BaseVariables("127.0.0.1");
+  ::setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(base.at("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  AgentOptions options = Plain();
+  options.shim = "/opt/glim/bin/glim-shim";
+  EXPECT_EQ(VariablesOf(options, base, Order(false)).at("PATH"), base.at("PATH") + ":/opt/glim/bin")
+      << "so that glim-task is found";
+}
+
 TEST(AgentVariables, HaveTheTablesFormsWhenThereIsLittleToSay) {
   for (const bool per_gpu : {false, true}) {
     const TaskVariables base = BaseVariables("127.0.0.1");

@@ -14,7 +14,6 @@
 #include <map>
 #include <set>
 
-#include "nodeagent/options/address_check.h"
 #include "nodeagent/options/container_options.h"
 #include "nodeagent/options/health_option.h"
 #include "nodeagent/options/sdk_folder.h"
@@ -25,6 +24,7 @@
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/task/task_socket.h"
 #include "nodeagent/task/user_paths.h"
+#include "sdk/base/host_port.h"
 #include "sdk/base/printable.h"
 #include "sdk/io/folders.h"
 #include "sdk/io/read_file.h"
@@ -255,16 +255,9 @@ Status CompleteRuntime(AgentOptions* options) {
 
 // Whoever listens resolves the host. Peers are told what it listens on, so that must be one address.
 Status CheckListen(const std::string& option, const std::string& listen) {
-  const std::size_t colon = listen.rfind(':');
-  const std::string host = colon == std::string::npos ? "" : listen.substr(0, colon);
-  const std::string port = colon == std::string::npos ? "" : listen.substr(colon + 1);
-  const bool is_port = !port.empty() && port.size() <= 5 &&
-                       std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c) != 0; }) &&
-                       std::stoul(port) <= 65535;
-  if (!IsPrintable(host, 253) || !is_port) {
-    return InvalidArgument(option, option + " \"" + listen + "\" is no address", "use HOST:PORT; port 0: a free one");
-  }
-  if (host == "0.0.0.0" || host == "*" || host == "::" || host == "[::]") {
+  const Result<HostPort> address = ParseHostPort(option, listen, PortZero::kTaken);
+  if (!address.ok()) return address.status();
+  if (address->host == "0.0.0.0" || address->host == "::") {
     return InvalidArgument(option, option + " \"" + listen + "\" is no address that other nodes could be told",
                            "name the one that they reach this node by");
   }

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "nodeagent/options/address_check.h"
+#include "sdk/base/host_port.h"
 
 namespace glim::nodeagent {
 

@@ -80,6 +80,11 @@ std::optional<ProcessInfo> ReadProcess(pid_t pid) {
   return info;
 }
 
+std::string ProgramNameOf(pid_t pid) {
+  const Result<std::string> name = ReadFile("/proc/" + std::to_string(pid) + "/comm", kStatBytesMax);
+  return name.ok() ? name->substr(0, name->find('\n')) : "";
+}
+
 std::vector<ProcessInfo> ListProcesses() {
   std::vector<ProcessInfo> processes;
   DIR* folder = ::opendir("/proc");

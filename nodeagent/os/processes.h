@@ -32,6 +32,9 @@ struct ProcessIdentity {
 
 Result<std::string> ReadBootId();
 std::optional<ProcessInfo> ReadProcess(pid_t pid);
+// As the kernel has it, cut to kProgramNameMax; a process may choose any bytes. Empty: it is not there.
+std::string ProgramNameOf(pid_t pid);
+inline constexpr std::size_t kProgramNameMax = 15;
 std::vector<ProcessInfo> ListProcesses();  // without the gone ones
 
 // A descriptor that becomes readable when the process ends; none when it is not (or no longer) there.

@@ -12,12 +12,11 @@
 
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/spawn_process.h"
+#include "sdk/base/system_path.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 namespace {
-
-constexpr const char* kPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 Result<pid_t> StartInGroup(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                            const std::string& output, const std::vector<std::pair<int, int>>& fds,
@@ -74,7 +73,7 @@ Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std:
 
 Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,
                        const std::vector<std::pair<int, int>>& fds, const std::string& group) {
-  const Result<pid_t> pid = StartProgram(arguments, {kPath}, output, fds, group);
+  const Result<pid_t> pid = StartProgram(arguments, {kSystemPathVariable}, output, fds, group);
   if (!pid.ok()) return pid.status();
   int wait_status = 0;
   while (::waitpid(*pid, &wait_status, 0) < 0 && errno == EINTR) {
@@ -84,7 +83,7 @@ Result<int> RunProgram(const std::vector<std::string>& arguments, const std::str
 
 Result<int> RunProgramFor(std::chrono::milliseconds limit, const std::vector<std::string>& arguments,
                           const std::string& output) {
-  const Result<pid_t> pid = StartProgram(arguments, {kPath}, output);
+  const Result<pid_t> pid = StartProgram(arguments, {kSystemPathVariable}, output);
   if (!pid.ok()) return pid.status();
   const UniqueFd process(OpenPidfd(*pid));
   pollfd ended{process.get(), POLLIN, 0};

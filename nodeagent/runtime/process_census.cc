@@ -1,5 +1,7 @@
 #include "nodeagent/runtime/process_census.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -68,6 +70,31 @@ std::vector<ProcessInfo> ProcessCensus::Of(const std::string& socket, pid_t shim
   for (const ProcessInfo& process : found) known.insert(process.pid);
   for (const ProcessInfo& process : Descendants(all_, shim)) {
     if (known.insert(process.pid).second) found.push_back(process);
+  }
+  return found;
+}
+
+std::vector<ProcessInfo> ProcessCensus::BegunSince(std::uint64_t ticks, const std::string& socket,
+                                                   const std::set<uid_t>& users) {
+  LookIfDue();
+  std::set<pid_t> others;
+  for (const auto& [other, pids] : marked_) {
+    if (other == socket) continue;
+    for (const auto& [pid, by] : pids) others.insert(pid);
+  }
+  others.insert(::getpid());
+  std::set<pid_t> left_out;
+  for (const ProcessInfo& process : WithDescendants(all_, others)) left_out.insert(process.pid);
+  std::map<pid_t, pid_t> parents;
+  for (const ProcessInfo& process : all_) parents.emplace(process.pid, process.parent);
+  for (pid_t above = ::getppid(); above > 0 && left_out.insert(above).second;) {
+    const auto it = parents.find(above);
+    above = it == parents.end() ? 0 : it->second;
+  }
+  std::vector<ProcessInfo> found;
+  for (const ProcessInfo& process : all_) {
+    const bool fits = process.start_ticks >= ticks && !left_out.contains(process.pid);
+    if (fits && users.contains(RealUser(process.pid))) found.push_back(process);
   }
   return found;
 }

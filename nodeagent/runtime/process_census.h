@@ -1,5 +1,5 @@
 // Who belongs to a task where there are no groups to ask: processes whose environment names the task's socket, and all
-// below them. Best effort: who clears its environment and outlives its shim is not seen.
+// below them. Who clears its environment and outlives its shim is not known by that; BegunSince has it among others.
 //
 // One look at /proc serves all tasks. A look costs at most a twentieth of one core, however many processes there are:
 // the next one comes no sooner than twenty times what the last one took. On the agent's loop.
@@ -23,6 +23,10 @@ class ProcessCensus {
   // Those marked with `socket`, what is below them and below `shim` (0: none); as of the newest look. Of marked ones
   // those count that `users` started: what somebody else on the node writes into an environment means nothing.
   std::vector<ProcessInfo> Of(const std::string& socket, pid_t shim, const std::set<uid_t>& users);
+  // Every process of `users` that began at `ticks` (clock ticks since boot) or later, but this one, what is above and
+  // below it, and what is marked with another socket: where nobody kept an account of a task, its processes are among
+  // these, with others of the same users.
+  std::vector<ProcessInfo> BegunSince(std::uint64_t ticks, const std::string& socket, const std::set<uid_t>& users);
   // Grows with each look. Two answers of one look are one answer.
   std::uint64_t looks() const { return looks_; }
 

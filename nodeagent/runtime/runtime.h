@@ -16,6 +16,7 @@
 
 #include "nodeagent/core/reconcile.h"
 #include "nodeagent/task/rank_causes.h"
+#include "nodeagent/task/shim_control.h"
 #include "nodeagent/task/task_files.h"
 #include "nodeagent/task/user_paths.h"
 #include "sdk/base/result.h"
@@ -57,8 +58,8 @@ class Runtime {
   virtual void Start(const TaskKey& key) = 0;
   // Instead of Start: it ends as start_failed, for this reason.
   virtual void Refuse(const TaskKey& key, const std::string& message) = 0;
-  // To every rank's process group, once.
-  virtual Status Signal(const TaskKey& key, int signal) = 0;
+  // Asks it to leave by a signal, once.
+  virtual Status AskToLeave(const TaskKey& key, const SignalOrder& order) = 0;
   virtual void Terminate(const TaskKey& key) = 0;  // SIGTERM to all of it
   virtual void Kill(const TaskKey& key) = 0;       // SIGKILL to all of it; to be repeated until it is released
   // Kill, for a fault of its own that its ranks' exits will be told with. Once.

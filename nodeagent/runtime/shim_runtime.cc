@@ -312,9 +312,10 @@ void ShimRuntime::OnTimer(ShimTask& task) {
   }
 }
 
-Status ShimRuntime::Signal(const TaskKey& key, int signal) {
+Status ShimRuntime::AskToLeave(const TaskKey& key, const SignalOrder& order) {
   ShimTask& task = Get(key);
-  if (task.shim.is_open() && QueueSignal(task.shim.native_handle(), SignalRanksSignal(), signal)) return Status::Ok();
+  const int value = ToValue(order);
+  if (task.shim.is_open() && QueueSignal(task.shim.native_handle(), SignalRanksSignal(), value)) return Status::Ok();
   return Status(StatusCode::kFailedPrecondition, "the task's supervisor is gone");
 }
 

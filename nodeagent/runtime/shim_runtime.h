@@ -45,7 +45,7 @@ class ShimRuntime final : public Runtime {
   PathOrder PathsOf(const LaunchSpec& spec) const override { return confinement_->PathsOf(spec); }
   void Start(const TaskKey& key) override;
   void Refuse(const TaskKey& key, const std::string& message) override;
-  Status Signal(const TaskKey& key, int signal) override;
+  Status AskToLeave(const TaskKey& key, const SignalOrder& order) override;
   void Terminate(const TaskKey& key) override;
   void Kill(const TaskKey& key) override;
   void Condemn(const TaskKey& key, const std::string& reason) override;

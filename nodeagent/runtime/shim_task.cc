@@ -41,6 +41,12 @@ bool ShimTask::IsPopulated(const std::string& boot_id, ProcessCensus& census, st
   for (const ProcessInfo& process : census.Of(paths.socket(), shim.is_open() ? identity.pid : 0, users())) {
     if (pids->size() < max) pids->push_back(process.pid);
   }
+  if (NobodyCounted()) {
+    std::set<pid_t> known(pids->begin(), pids->end());
+    for (const ProcessInfo& process : census.BegunSince(identity.start_ticks, paths.socket(), users())) {
+      if (pids->size() < max && known.insert(process.pid).second) pids->push_back(process.pid);
+    }
+  }
   return !pids->empty();
 }
 
@@ -69,6 +75,11 @@ Inspection ShimTask::Inspect(const std::string& boot_id) const {
   if (lost()) {
     result.message = identity.boot_id == boot_id ? "the task's supervisor was killed: how its ranks ended is not known"
                                                  : "the node was started anew while the task ran";
+    if (NobodyCounted() && !pids.empty()) {
+      result.message +=
+          "; any process of this user that began after it may be its own: the node is free when they "
+          "have ended";
+    }
   }
   if (!broken.empty()) result.message = broken;
   if (!released && gpu_busy && !gpus_left.empty()) result.message = gpus_left.evidence;

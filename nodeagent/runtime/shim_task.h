@@ -84,6 +84,11 @@ struct ShimTask {
   // Whether anything is there of it in this life of the machine: in its group; without one, as the census sees it.
   // `pids`: who, at most `max`.
   bool IsPopulated(const std::string& boot_id, ProcessCensus& census, std::size_t max, std::vector<pid_t>* pids) const;
+  // Its shim, which has every process of it below itself, was killed, and no group has them: a process that has cleared
+  // its environment is known by nothing. Of root's own processes on a machine most are the system's.
+  bool NobodyCounted() const {
+    return spec.group.empty() && shim_gone && lost() && identity.start_ticks > 0 && ::geteuid() != 0;
+  }
   // Whose processes may be its own.
   std::set<uid_t> users() const { return {::geteuid(), UidOf(spec, paths)}; }
   // Nothing can be there of it, and its process ids would be somebody else's.

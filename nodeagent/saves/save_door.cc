@@ -4,13 +4,14 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstddef>
+#include <thread>
 #include <utility>
 
 #include "sdk/net/socket.h"
@@ -22,6 +23,12 @@ constexpr int kLookMs = 50;    // while there are strangers
 constexpr int kPauseMs = 100;  // without a descriptor
 constexpr int kAtOnce = 64;
 constexpr int kSilentMs = 30'000;  // of data that nobody acknowledges
+// Requests are small. What comes faster than it is looked at waits at the other side.
+constexpr int kReceiveBuffer = 64 << 10;
+constexpr std::chrono::milliseconds kBetweenLooks{1};  // at who sends
+// What a reader says of what it was given: that it has taken some 16 KiB, by frames of 13 bytes, two or three.
+constexpr std::uint64_t kGivenForAByte = 64;
+constexpr std::uint64_t kBytesEachMs = 4;  // of pings and their answers
 
 // "[fe80::1%eth0]:7" -> "[fe80::1]:7": gRPC has a link's number, and the system its name.
 std::string WithoutLink(std::string peer) {
@@ -54,26 +61,13 @@ void SetPort(std::uint16_t port, net::SocketAddress* address) {
   place = htons(port);
 }
 
-// The kernel's tcp_info is longer than the C library's.
-struct TcpInfo {
-  tcp_info first;
-  std::uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
-};
-static_assert(offsetof(TcpInfo, pacing_rate) == 104);
-
-// 0 where the kernel does not tell.
-std::uint64_t BytesFrom(int socket) {
-  TcpInfo info{};
-  socklen_t length = sizeof info;
-  return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 ? info.bytes_received : 0;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<SaveDoor>> SaveDoor::Open(const std::string& listen, SaveDoorBounds bounds) {
   std::unique_ptr<SaveDoor> door(new SaveDoor(bounds));
   door->stop_.Reset(::eventfd(0, EFD_CLOEXEC));
-  if (!door->stop_) return Status(StatusCode::kUnavailable, net::ErrnoText(errno));
+  door->arrivals_.Reset(::epoll_create1(EPOLL_CLOEXEC));
+  if (!door->stop_ || !door->arrivals_) return Status(StatusCode::kUnavailable, net::ErrnoText(errno));
   if (Status status = door->ListenOn(listen); !status.ok()) return status;
   return door;
 }
@@ -99,6 +93,7 @@ Status SaveDoor::ListenOn(const std::string& listen) {
     const auto own = net::LocalAddress(socket->get());
     if (!own.ok()) return own.status();
     port = own->port();
+    ::setsockopt(socket->get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBuffer, sizeof kReceiveBuffer);  // of who connects
     listening_.push_back(std::move(socket).value());
   }
   address_ = host + ":" + std::to_string(port);
@@ -118,12 +113,19 @@ void SaveDoor::Close() {
   listening_.clear();
   const std::lock_guard lock(mutex_);
   for (auto& [peer, connection] : connections_) End(connection);
+  numbered_.clear();
   connections_.clear();
 }
 
 void SaveDoor::Know(const std::string& peer) {
   const std::lock_guard lock(mutex_);
-  if (const auto at = connections_.find(PeerOfUri(peer)); at != connections_.end()) at->second.known = true;
+  const auto at = connections_.find(PeerOfUri(peer));
+  if (at == connections_.end()) return;
+  Connection& connection = at->second;
+  connection.known = true;
+  connection.counts = net::CountsOf(connection.socket.get()).value_or(connection.counts);
+  connection.looked_at = Clock::now();
+  connection.unasked = 0;
 }
 
 void SaveDoor::Refuse(const std::string& peer) {
@@ -137,42 +139,47 @@ void SaveDoor::HangUp(const std::string& peer) {
   if (const auto at = connections_.find(PeerOfUri(peer)); at != connections_.end()) End(at->second);
 }
 
-// Disconnects it, so that what has come and was not read yet is gone, too; a shutdown would let gRPC read it all.
 void SaveDoor::End(Connection& connection) {
-  if (std::exchange(connection.ended, true)) return;
-  const sockaddr nobody{AF_UNSPEC, {}};
-  if (::connect(connection.socket.get(), &nobody, sizeof nobody) != 0) {
-    ::shutdown(connection.socket.get(), SHUT_RDWR);
-  }
+  if (!std::exchange(connection.ended, true)) net::Disconnect(connection.socket.get());
+}
+
+// epoll has it until it is told, whoever else has the socket.
+void SaveDoor::Forget(Connections::iterator at) {
+  (void)::epoll_ctl(arrivals_.get(), EPOLL_CTL_DEL, at->second.socket.get(), nullptr);
+  numbered_.erase(at->second.number);
+  connections_.erase(at);
 }
 
 void SaveDoor::Run() {
-  bool takes = true;
+  bool takes = true, strangers = false;
   for (;;) {
-    std::vector<pollfd> ready{{stop_.get(), POLLIN, 0}};
-    for (const UniqueFd& one : listening_) ready.push_back({one.get(), static_cast<short>(takes ? POLLIN : 0), 0});
+    std::vector<pollfd> ready{{stop_.get(), POLLIN, 0}, {arrivals_.get(), POLLIN, 0}};
     const std::size_t fixed = ready.size();
-    std::vector<std::string> peers;
-    bool strangers = false;
-    {
-      const std::lock_guard lock(mutex_);
-      for (const auto& [peer, connection] : connections_) {
-        strangers = strangers || !connection.known;
-        ready.push_back({connection.socket.get(), 0, 0});  // its end is told in any case
-        peers.push_back(peer);
-      }
-    }
+    for (const UniqueFd& one : listening_) ready.push_back({one.get(), static_cast<short>(takes ? POLLIN : 0), 0});
     (void)::poll(ready.data(), ready.size(), !takes ? kPauseMs : strangers ? kLookMs : -1);
     if (ready[0].revents != 0) return;
-    {
-      const std::lock_guard lock(mutex_);
-      for (std::size_t i = fixed; i < ready.size(); ++i) {
-        if ((ready[i].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) connections_.erase(peers[i - fixed]);
-      }
-    }
-    LookAtStrangers();
+    if (ready[1].revents != 0) LookAtArrivals();
+    strangers = LookAtStrangers();
     takes = true;
-    for (std::size_t i = 1; i < fixed; ++i) takes = TakeAll(ready[i].fd) && takes;
+    for (std::size_t i = fixed; i < ready.size(); ++i) takes = TakeAll(ready[i].fd) && takes;
+    if (ready[1].revents != 0) std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+// gRPC reads what comes; here it is only counted, and who is gone is forgotten.
+void SaveDoor::LookAtArrivals() {
+  epoll_event events[kAtOnce];
+  const int count = ::epoll_wait(arrivals_.get(), events, kAtOnce, 0);
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  for (int i = 0; i < count; ++i) {
+    const auto found = numbered_.find(events[i].data.u64);
+    if (found == numbered_.end()) continue;
+    if ((events[i].events & (EPOLLHUP | EPOLLERR)) != 0) {
+      Forget(found->second);
+    } else {
+      Look(found->second->second, now);
+    }
   }
 }
 
@@ -202,7 +209,16 @@ bool SaveDoor::Take(UniqueFd socket, const net::SocketAddress& from, int listene
     const std::lock_guard lock(mutex_);
     const std::string host = from.Host();
     if (!MakeRoom(host)) return true;  // hung up on
-    connections_[WithoutLink(from.ToString())] = {std::move(own), host, Clock::now()};
+    const std::string peer = WithoutLink(from.ToString());
+    if (const auto before = connections_.find(peer); before != connections_.end()) Forget(before);
+    const auto now = Clock::now();
+    const auto at = connections_.emplace(peer, Connection{std::move(own), host, now, ++numbers_, {}, now}).first;
+    numbered_[at->second.number] = at;
+    epoll_event arrives{EPOLLIN | EPOLLET, {.u64 = at->second.number}};
+    if (::epoll_ctl(arrivals_.get(), EPOLL_CTL_ADD, at->second.socket.get(), &arrives) != 0) {
+      Forget(at);
+      return false;
+    }
   }
   give_(std::move(socket), listener);
   return true;
@@ -233,14 +249,34 @@ bool SaveDoor::EndOldestStranger(const std::string* host) {
   return oldest != nullptr;
 }
 
-void SaveDoor::LookAtStrangers() {
+bool SaveDoor::LookAtStrangers() {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
+  bool any = false;
   for (auto& [peer, connection] : connections_) {
     if (connection.known || connection.ended) continue;
-    const bool late = now - connection.since >= bounds_.stranger_time;
-    if (late || BytesFrom(connection.socket.get()) > bounds_.stranger_bytes) End(connection);
+    any = true;
+    Look(connection, now);
   }
+  return any;
+}
+
+void SaveDoor::Look(Connection& connection, Clock::time_point now) const {
+  if (connection.ended) return;
+  const auto counts = net::CountsOf(connection.socket.get()).value_or(connection.counts);
+  if (!connection.known) {
+    const bool late = now - connection.since >= bounds_.stranger_time;
+    if (late || counts.received > bounds_.stranger_bytes) End(connection);
+    return;
+  }
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(now - connection.looked_at);
+  const std::uint64_t asked = (counts.given - connection.counts.given) / kGivenForAByte +
+                              static_cast<std::uint64_t>(time.count()) * kBytesEachMs;
+  connection.unasked += counts.received - connection.counts.received;
+  connection.unasked -= std::min(connection.unasked, asked);
+  connection.counts = counts;
+  connection.looked_at = now;
+  if (connection.unasked > bounds_.known_bytes) End(connection);
 }
 
 }  // namespace glim::nodeagent

@@ -1,7 +1,9 @@
 // Who is connected to SaveApi: gRPC is given connections, and any of them can be hung up on, whatever gRPC waits for.
 //
 // A connection is a stranger's until a call on it has shown a good token. Strangers have little time, few bytes and few
-// refused calls, and they take places from each other alone, first from those of their own address. A thread.
+// refused calls, and they take places from each other alone, first from those of their own address. Others send their
+// calls and that they take what they are given: who sends much beyond that sends headers without end, which gRPC 1.51
+// would keep (scheduler/server/listen/frame_guard.h). A thread.
 #pragma once
 
 #include <chrono>
@@ -18,6 +20,7 @@
 #include "sdk/base/result.h"
 #include "sdk/io/unique_fd.h"
 #include "sdk/net/address.h"
+#include "sdk/net/tcp_counts.h"
 
 namespace glim::nodeagent {
 
@@ -26,6 +29,7 @@ struct SaveDoorBounds {
   std::size_t strangers = 256;
   std::size_t connections = 1024;            // strangers' and others'
   std::uint64_t stranger_bytes = 128 << 10;  // a request has at most half of that
+  std::uint64_t known_bytes = 256 << 10;     // since a call, beyond what a reader says of what it was given
   unsigned refusals = 4;                     // of calls on one connection
   std::chrono::milliseconds stranger_time{10'000};
 };
@@ -57,6 +61,10 @@ class SaveDoor {
     UniqueFd socket;  // a descriptor of our own
     std::string host;
     Clock::time_point since;
+    std::uint64_t number = 0;
+    net::TcpCounts counts;  // at the last look, which was then
+    Clock::time_point looked_at;
+    std::uint64_t unasked = 0;  // of a known one, bytes
     bool known = false;
     bool ended = false;
     unsigned refusals = 0;
@@ -71,16 +79,23 @@ class SaveDoor {
   bool Take(UniqueFd socket, const net::SocketAddress& from, int listener);
   bool MakeRoom(const std::string& host);
   bool EndOldestStranger(const std::string* host);
-  void LookAtStrangers();
+  void LookAtArrivals();
+  // Whether there are any.
+  bool LookAtStrangers();
+  void Look(Connection& connection, Clock::time_point now) const;
   static void End(Connection& connection);
+  void Forget(Connections::iterator at);
 
   const SaveDoorBounds bounds_;
   std::string address_;
   UniqueFd stop_;
+  UniqueFd arrivals_;  // of epoll(7): by which connections something has come
   std::vector<UniqueFd> listening_;
   Give give_;
   std::mutex mutex_;
   Connections connections_;  // by peer, "10.0.0.7:51234"; guarded by mutex_, erased by the thread alone
+  std::map<std::uint64_t, Connections::iterator> numbered_;  // the thread's
+  std::uint64_t numbers_ = 0;                                // likewise
   std::thread thread_;
 };
 

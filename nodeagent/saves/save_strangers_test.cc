@@ -13,24 +13,13 @@
 #include "nodeagent/saves/testing/saves.h"
 #include "sdk/base/testing/waits.h"
 #include "sdk/net/socket.h"
+#include "sdk/net/tcp_counts.h"
+#include "sdk/net/testing/raw_http2.h"
 
 namespace glim::nodeagent {
 namespace {
 
-std::string Number(std::uint32_t value, int bytes) {
-  std::string text;
-  for (int at = bytes - 1; at >= 0; --at) text.push_back(static_cast<char>(value >> (8 * at)));
-  return text;
-}
-
-std::string Frame(std::uint8_t kind, std::uint8_t flags, std::uint32_t stream, const std::string& body) {
-  return Number(static_cast<std::uint32_t>(body.size()), 3) + Number(kind, 1) + Number(flags, 1) + Number(stream, 4) +
-         body;
-}
-
-std::string Literal(const std::string& name, const std::string& value) {
-  return std::string(1, '\0') + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
-}
+using namespace net::testing;  // NOLINT(google-build-using-namespace)
 
 // A connection of HTTP/2 written by hand.
 class Stranger {
@@ -40,28 +29,50 @@ class Stranger {
     socket_.Reset(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     const int little = 2048;  // before it connects: so much the server may send that nobody reads
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+    const int out = 16 << 10;  // what was given has come, but for as much
+    ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &out, sizeof out);
     EXPECT_TRUE(::connect(socket_.get(), to.raw(), to.length) == 0 || errno == EINPROGRESS) << net::ErrnoText(errno);
     EXPECT_TRUE(net::AwaitReady(socket_.get(), POLLOUT, net::Deadline(LongWaitDuration())));
-    Send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(4, 0, 0, "") + Frame(4, 1, 0, ""));
+    Send(RawPreface());
   }
 
   // Calls whose token is wrong, or of which nothing comes but that they begin. Reads no answer. As many as are taken.
   void Begin(int calls, bool whole) {
-    const std::string headers = Literal(":method", "POST") + Literal(":scheme", "http") +
-                                Literal(":path", "/glim.v1.SaveApi/Fetch") + Literal(":authority", "x") +
-                                Literal("content-type", "application/grpc") + Literal("te", "trailers");
+    const std::string headers = RawCallHeaders("/glim.v1.SaveApi/Fetch");
     v1::FetchRequest request;
     request.set_job_id(1);
     request.set_local("a");
     request.set_reader("node-2");
     request.set_token("x");
-    const std::string body = request.SerializeAsString();
-    const std::string message = Number(0, 1) + Number(static_cast<std::uint32_t>(body.size()), 4) + body;
+    const std::string message = RawMessage(request.SerializeAsString());
     for (int i = 0; i < calls; ++i, stream_ += 2) {
-      const std::string frames = Frame(1, 4, stream_, headers) + (whole ? Frame(0, 1, stream_, message) : "");
+      const std::string frames = RawFrame(kRawHeaders, kRawEndHeaders, stream_, headers) +
+                                 (whole ? RawFrame(kRawData, kRawEndStream, stream_, message) : "");
       if (!Send(frames)) return;
     }
   }
+
+  // A call whose token counts; nothing of its answer is read.
+  void Fetch(const v1::FetchRequest& request) {
+    Send(RawFrame(kRawHeaders, kRawEndHeaders, stream_, RawCallHeaders("/glim.v1.SaveApi/Fetch")) +
+         RawFrame(kRawData, kRawEndStream, stream_, RawMessage(request.SerializeAsString())));
+    stream_ += 2;
+  }
+
+  // A header block without end, until it is hung up on; false: it never was, in some MiB.
+  bool SendsABlockWithoutEnd() {
+    std::string headers;
+    while (headers.size() < 16'000) headers += RawHeader("x", "y");
+    if (!Send(RawFrame(kRawHeaders, 0, stream_, RawCallHeaders("/glim.v1.SaveApi/Fetch")))) return true;
+    const std::string more = RawFrame(kRawContinuation, 0, stream_, headers);
+    for (std::size_t sent = 0; sent < (64 << 20); sent += more.size()) {
+      if (!Send(more)) return true;
+    }
+    return false;
+  }
+  // Some of it has come, of which nothing is read.
+  bool IsAnswered() const { return net::CountsOf(socket_.get()).value().received > 500; }
+  std::uint64_t given() const { return net::CountsOf(socket_.get()).value().given; }
 
   // Whether the server hangs up in time; nothing is read for that.
   bool IsHungUpOn(std::chrono::milliseconds limit = LongWait()) const {
@@ -157,6 +168,46 @@ TEST_F(SaveStrangersTest, WhoShowsNoTokenInTimeIsHungUpOnAndWhoHasShownOneIsNot)
   while (reader->Read(&chunk)) {
   }
   EXPECT_TRUE(reader->Finish().ok());
+}
+
+// gRPC would keep it for as long as it comes.
+TEST_F(SaveStrangersTest, WhoSendsAHeaderBlockWithoutEndAlsoAfterAGoodCallIsHungUpOn) {
+  there_.Serve();
+  v1::FetchRequest request;
+  request.set_job_id(kTestJob);
+  request.set_local("s");
+  request.set_reader("node-2");
+  request.set_token(there_.SourceFor("s", "node-2").token);
+  for (const bool known : {false, true}) {
+    Stranger flood(address());
+    if (known) {
+      flood.Fetch(request);
+      ASSERT_TRUE(Eventually([&] { return flood.IsAnswered(); }));
+    }
+    EXPECT_TRUE(flood.SendsABlockWithoutEnd()) << known;
+    EXPECT_TRUE(flood.IsHungUpOn()) << known;
+    EXPECT_LT(flood.given(), 1U << 20) << known;
+  }
+  EXPECT_TRUE(CopyIsMade());
+}
+
+// A reader says again and again what it has taken.
+TEST_F(SaveStrangersTest, WhoTakesManyCopiesByOneConnectionIsNotTakenForAFlood) {
+  there_.Serve([](SaveServerOptions& options) { options.door.known_bytes = 16 << 10; });
+  const auto stub = v1::SaveApi::NewStub(grpc::CreateChannel(address(), grpc::InsecureChannelCredentials()));
+  v1::FetchRequest request;
+  request.set_job_id(kTestJob);
+  request.set_local("s");
+  request.set_reader("node-2");
+  request.set_token(there_.SourceFor("s", "node-2").token);
+  for (int i = 0; i < 8; ++i) {
+    grpc::ClientContext context;
+    const auto reader = stub->Fetch(&context, request);
+    v1::FetchChunk chunk;
+    while (reader->Read(&chunk)) {
+    }
+    EXPECT_TRUE(reader->Finish().ok()) << i;
+  }
 }
 
 TEST_F(SaveStrangersTest, TheOldestStrangerOfAnAddressMakesRoom) {

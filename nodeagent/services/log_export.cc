@@ -11,6 +11,7 @@
 
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/run_program.h"
+#include "sdk/base/system_path.h"
 #include "sdk/io/io_error.h"
 #include "sdk/io/read_file.h"
 #include "sdk/io/unique_fd.h"
@@ -104,9 +105,8 @@ void LogExport::Next() {
 Status LogExport::Begin(const Attempt& attempt) {
   std::error_code none;
   std::filesystem::remove(OutputFile(), none);
-  const Result<pid_t> pid =
-      StartProgram({"/bin/sh", "-c", kScript, "sh", FolderOf(attempt), root_, NameOf(attempt)},
-                   {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, OutputFile());
+  const Result<pid_t> pid = StartProgram({"/bin/sh", "-c", kScript, "sh", FolderOf(attempt), root_, NameOf(attempt)},
+                                         {kSystemPathVariable}, OutputFile());
   if (!pid.ok()) return pid.status();
   UniqueFd process(OpenPidfd(*pid));
   if (!process) {

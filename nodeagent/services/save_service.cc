@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "sdk/base/host_port.h"
 #include "sdk/log/log.h"
 #include "sdk/log/quoted.h"
 #include "sdk/tokens/fetch_token.h"
@@ -36,7 +37,7 @@ void SaveService::Start() {
 
 Status SaveService::Listen() {
   SaveServerOptions server;
-  server.listen = options_.saves_listen.empty() ? options_.address + ":0" : options_.saves_listen;
+  server.listen = options_.saves_listen.empty() ? JoinHostPort(options_.address, 0) : options_.saves_listen;
   server.node = options_.node_name;
   server.state_dir = options_.state_dir;
   server.key = key_;

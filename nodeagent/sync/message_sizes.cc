@@ -18,10 +18,12 @@ void DropWords(v1::NodeReport* report) {
   for (v1::ObservedTask& task : *report->mutable_tasks()) {
     task.clear_pids();
     task.clear_evidence();
+    task.clear_left_names();
     task.set_message(task.message().substr(0, 400));
     for (v1::ObservedRank& rank : *task.mutable_ranks()) {
       rank.clear_cause();
       rank.clear_restore_failed();
+      if (rank.has_save_failure()) rank.mutable_save_failure()->clear_why();
     }
   }
 }

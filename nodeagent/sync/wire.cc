@@ -24,6 +24,7 @@ Interrupt FromProto(const v1::InterruptOrder& order, TimePoint now) {
   interrupt.no_agreement = order.no_agreement();
   interrupt.withdrawn = order.withdrawn();
   interrupt.signal = order.signal();
+  interrupt.signal_all = order.signal_all();
   return interrupt;
 }
 
@@ -59,6 +60,12 @@ void ToProto(const RankState& state, v1::ObservedRank* out) {
   out->set_restored_step(state.restored_step);
   out->set_restore_ms(state.restore_ms);
   out->set_restore_failed(state.restore_failed);
+  if (const SaveFailure& failure = state.save_failure; failure.count > 0) {
+    v1::SaveFailure* proto = out->mutable_save_failure();
+    proto->set_step(failure.step);
+    proto->set_why(failure.why);
+    proto->set_count(failure.count);
+  }
 }
 
 }  // namespace

@@ -89,6 +89,22 @@ TEST(Wire, AFailedRestoreIsTold) {
   EXPECT_EQ(task.ranks(0).restore_failed(), "/ckpt/step-5: bad checksum");
 }
 
+TEST(Wire, AFailedSaveIsToldUntilOneIsMade) {
+  std::vector<RankState> ranks(1);
+  ranks[0].save_failure = {.step = 39, .why = "no space left", .count = 3};
+  v1::ObservedTask task;
+  ToProto(
+      {7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
+  EXPECT_EQ(task.ranks(0).save_failure().step(), 39);
+  EXPECT_EQ(task.ranks(0).save_failure().why(), "no space left");
+  EXPECT_EQ(task.ranks(0).save_failure().count(), 3u);
+  ranks[0].save_failure = {};
+  task.Clear();
+  ToProto(
+      {7, 1, 0}, {}, &ranks, [](std::uint32_t) { return false; }, &task);
+  EXPECT_FALSE(task.ranks(0).has_save_failure());
+}
+
 TEST(Reconnect, GrowsToFiveSecondsWithJitter) {
   Reconnect reconnect(1);
   for (const std::int64_t longest : {100, 200, 400, 800, 1600, 3200, 5000, 5000}) {

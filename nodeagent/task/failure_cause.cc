@@ -48,10 +48,20 @@ std::string WithoutOrders(std::string_view text) {
   return plain;
 }
 
+// Whether the carriage return at `at` is the end of a word that a message quotes, of a script with Windows' line ends
+// for example ("exit: 0\r: numeric argument required"): no progress bar begins with what closes a word.
+bool EndsAWord(std::string_view line, std::size_t at) {
+  constexpr std::string_view kCloses[] = {":", "'", "\"", "`", ")", "\xe2\x80\x99"};
+  const std::string_view rest = line.substr(at + 1);
+  return at > 0 && !IsBlank(line[at - 1]) && line[at - 1] != '\r' &&
+         std::any_of(std::begin(kCloses), std::end(kCloses), [&](std::string_view c) { return rest.starts_with(c); });
+}
+
 // Of a line that was written over (a progress bar), what was left standing.
 std::string_view LeftStanding(std::string_view line) {
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  const std::size_t begin = line.rfind('\r');
+  std::size_t begin = line.rfind('\r');
+  while (begin != std::string_view::npos && EndsAWord(line, begin)) begin = line.rfind('\r', begin - 1);
   return begin == std::string_view::npos ? line : line.substr(begin + 1);
 }
 
@@ -160,12 +170,19 @@ bool IsSyntaxError(std::string_view line) {
   return name == "SyntaxError" || name == "IndentationError" || name == "TabError";
 }
 
+// What nobody sees is shown, as it may be the cause: \r, \u200b.
 std::string Harmless(std::string_view text) {
   std::string clean;
   while (!text.empty()) {
     const Utf8Char c = DecodeUtf8(text);
-    const bool plain = c.ok && !IsControl(c.code) && !IsDeceptive(c.code);
-    const std::string_view next = plain ? text.substr(0, c.size) : c.ok ? " " : "?";
+    std::string next(text.substr(0, c.size));
+    if (!c.ok) {
+      next = "?";
+    } else if (c.code == '\r' || IsDeceptive(c.code)) {
+      next = Escaped(next);
+    } else if (IsControl(c.code)) {
+      next = " ";
+    }
     if (clean.size() + next.size() > kCauseBytesMax) break;
     clean += next;
     text.remove_prefix(c.size);

@@ -103,7 +103,16 @@ const Case kCases[] = {
      "a\xe2\x80\xae"
      "b\xc2\x9b"
      "c",
-     "a b c"},
+     "a\\u202eb c"},
+    {"a carriage return that a message quotes", "bash: line 2: exit: 0\r: numeric argument required\n",
+     "bash: line 2: exit: 0\\r: numeric argument required"},
+    {"one before a closing quote", "b.sh: line 2: `for x in 1; do\r'\n", "b.sh: line 2: `for x in 1; do\\r'"},
+    {"one before a closing quotation mark", "mkdir: cannot create directory \xe2\x80\x98x\r\xe2\x80\x99: denied\r\n",
+     "mkdir: cannot create directory \xe2\x80\x98x\\r\xe2\x80\x99: denied"},
+    {"one behind a progress bar", " 10%\r 20%\rcat: /srv/x\r: No such file or directory\n",
+     "cat: /srv/x\\r: No such file or directory"},
+    {"a progress bar whose end is a quotation", "it said 'a'\r'b' was the last\n", "it said 'a'\\r'b' was the last"},
+    {"what nobody sees", "line 1: echo\xe2\x80\x8b: command not found\n", "line 1: echo\\u200b: command not found"},
     {"broken UTF-8", "a\xff\xc3(\xed\xa0\x80z",
      "a??"
      "(???z"},

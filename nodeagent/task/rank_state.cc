@@ -1,6 +1,7 @@
 #include "nodeagent/task/rank_state.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "sdk/base/cut_text.h"
@@ -22,7 +23,7 @@ void AddSave(std::vector<SavedMessage>& saves, const SavedMessage& save) {
 std::string WhyNotRestored(const RestoreFailedMessage& failed) {
   std::string text = failed.error;
   if (text.find(failed.path) == std::string::npos) text.insert(0, failed.path + ": ");
-  return CutText(text, kRestoreErrorBytesMax);
+  return CutText(text, kErrorBytesMax);
 }
 
 struct Change {
@@ -50,6 +51,14 @@ struct Change {
   }
   Taken operator()(const SavedMessage& saved) {
     AddSave(state.saves, saved);
+    state.save_failure = {};
+    return Taken::kChange;
+  }
+  Taken operator()(const SaveFailedMessage& failed) {
+    SaveFailure& failure = state.save_failure;
+    failure.step = failed.step < 0 ? state.step : failed.step;
+    failure.why = CutText(failed.error, kErrorBytesMax);
+    failure.count += failure.count < std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
     return Taken::kChange;
   }
   Taken operator()(const RestoredMessage& restored) {
@@ -101,7 +110,12 @@ RankState RankFromJson(const json& value) {
   rank.yielded = value.at("yielded").get<bool>();
   rank.restored_step = value.at("restored_step").get<std::int64_t>();
   rank.restore_ms = value.at("restore_ms").get<std::int64_t>();
-  rank.restore_failed = value.value("restore_failed", "");  // an older agent wrote none
+  // An older agent wrote none of these.
+  rank.restore_failed = value.value("restore_failed", "");
+  if (const auto failure = value.find("save_failure"); failure != value.end()) {
+    rank.save_failure = {failure->at("step").get<std::int64_t>(), failure->at("why").get<std::string>(),
+                         failure->at("count").get<std::uint32_t>()};
+  }
   return rank;
 }
 
@@ -134,6 +148,9 @@ std::string ToJson(const std::vector<RankState>& ranks) {
                     {"restored_step", rank.restored_step},
                     {"restore_ms", rank.restore_ms},
                     {"restore_failed", rank.restore_failed}});
+    if (const SaveFailure& failure = rank.save_failure; failure.count > 0) {
+      list.back()["save_failure"] = {{"step", failure.step}, {"why", failure.why}, {"count", failure.count}};
+    }
   }
   return json({{"format", 1}, {"ranks", std::move(list)}}).dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -11,7 +11,13 @@
 namespace glim::nodeagent {
 
 inline constexpr std::size_t kSavesKept = 4;
-inline constexpr std::size_t kRestoreErrorBytesMax = 512;
+inline constexpr std::size_t kErrorBytesMax = 512;  // of a rank's words about a save
+
+struct SaveFailure {
+  std::int64_t step = -1;
+  std::string why;
+  std::uint32_t count = 0;  // how often since the last save that it made
+};
 
 struct RankState {
   std::uint32_t rank = 0;
@@ -30,6 +36,7 @@ struct RankState {
   std::int64_t restored_step = -1;
   std::int64_t restore_ms = 0;
   std::string restore_failed;  // why it could not go on from the save that it was given; empty: not said
+  SaveFailure save_failure;    // its newest save, where that failed
 };
 
 enum class Taken {

@@ -71,6 +71,34 @@ TEST(RankState, WhoGoesOnAllTheSameHasNotFailed) {
   EXPECT_EQ(state.restore_failed, "");
 }
 
+TEST(RankState, SavesThatFailAreCountedUntilOneIsMade) {
+  RankState state;
+  Take(state, R"({"type":"progress","seq":1,"step":41})");
+  EXPECT_EQ(Take(state, R"({"type":"save_failed","seq":2,"step":39,"error":"no space"})"), Taken::kChange);
+  EXPECT_EQ(Take(state, R"({"type":"save_failed","seq":2,"step":39,"error":"no space"})"), Taken::kRepeat);
+  EXPECT_EQ(state.save_failure.step, 39);
+  EXPECT_EQ(state.save_failure.count, 1u);
+  Take(state, R"({"type":"save_failed","seq":3,"error":"quota"})");
+  EXPECT_EQ(state.save_failure.step, 41) << "the last one that it reported";
+  EXPECT_EQ(state.save_failure.why, "quota");
+  EXPECT_EQ(state.save_failure.count, 2u);
+  const auto back = ParseRankStates(ToJson({state}));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(ToJson(*back), ToJson({state}));
+  EXPECT_EQ(back->at(0).save_failure.count, 2u) << "it outlives the agent";
+  Take(state, R"({"type":"saved","seq":4,"step":41,"path":"/a"})");
+  EXPECT_EQ(state.save_failure.count, 0u);
+  EXPECT_EQ(ParseRankStates(ToJson({state}))->at(0).save_failure.count, 0u);
+}
+
+TEST(RankState, OfAFailedSaveSomeWordsAreKept) {
+  RankState state;
+  std::string umlauts;
+  for (int i = 0; i < 600; ++i) umlauts += "ä";
+  Take(state, R"({"type":"save_failed","seq":1,"step":5,"error":"x)" + umlauts + "\"}");
+  EXPECT_EQ(state.save_failure.why.size(), 511u) << "cut at a character's beginning";
+}
+
 TEST(RankState, WhatAnOlderAgentWroteIsRead) {
   std::string text = ToJson({RankState()});
   const std::string newer = R"("restore_failed":"",)";

@@ -138,6 +138,11 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
     if (failed.error.empty()) fields.Fail("error", "a reason in words");
     return failed;
   }
+  if (type == "save_failed") {
+    SaveFailedMessage failed{fields.IntOr("step", -1, -1, kStepMax), fields.Text("error", kTaskLineBytesMax)};
+    if (failed.error.empty()) fields.Fail("error", "a reason in words");
+    return failed;
+  }
   if (type == "leaving") return LeavingMessage{Agreement(fields, 0)};
   if (type == "finished") return FinishedMessage{};
   if (type == "hello") {
@@ -148,7 +153,7 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
     hello.sdk = fields.TextOr("sdk", 256);
     return hello;
   }
-  fields.Fail("type", "hello, progress, ack, needs, saved, restored, restore_failed, leaving or finished");
+  fields.Fail("type", "hello, progress, ack, needs, saved, save_failed, restored, restore_failed, leaving or finished");
   return RefusedMessage{};
 }
 

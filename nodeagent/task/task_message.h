@@ -50,6 +50,11 @@ struct RestoreFailedMessage {
   std::string path;
   std::string error;
 };
+// A save that it could not make.
+struct SaveFailedMessage {
+  std::int64_t step = -1;  // -1: not said
+  std::string error;
+};
 struct LeavingMessage {
   std::uint32_t agreement = 0;
 };
@@ -61,7 +66,7 @@ struct RefusedMessage {
 struct TaskMessage {
   std::uint64_t seq = 0;  // 0: `hello`, or it could not be read
   std::variant<RefusedMessage, HelloMessage, ProgressMessage, AckMessage, NeedsMessage, SavedMessage, RestoredMessage,
-               RestoreFailedMessage, LeavingMessage, FinishedMessage>
+               RestoreFailedMessage, SaveFailedMessage, LeavingMessage, FinishedMessage>
       body;
 };
 

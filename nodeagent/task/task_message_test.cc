@@ -49,6 +49,10 @@ TEST(TaskMessage, EachKindIsRead) {
   EXPECT_EQ(failed.path, "/a/ä");
   EXPECT_EQ(failed.error, "bad checksum");
   EXPECT_EQ(As<RestoreFailedMessage>(R"({"type":"restore_failed","seq":1,"step":-1,"path":"","error":"?"})").step, -1);
+  const auto unsaved = As<SaveFailedMessage>(R"({"type":"save_failed","seq":1,"step":9,"error":"no space left"})");
+  EXPECT_EQ(unsaved.step, 9);
+  EXPECT_EQ(unsaved.error, "no space left");
+  EXPECT_EQ(As<SaveFailedMessage>(R"({"type":"save_failed","seq":1,"error":"?"})").step, -1);
   EXPECT_EQ(As<LeavingMessage>(R"({"type":"leaving","seq":1,"agreement":0})").agreement, 0u);
   As<FinishedMessage>(R"({"type":"finished","seq":18014398509481984})", 18014398509481984u);
 }
@@ -90,6 +94,9 @@ TEST(TaskMessage, WhatDoesNotFitIsRefusedWithTheField) {
       {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a"})", 4, "error: is missing"},
       {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a","error":""})", 4, "error: must be a reason in words"},
       {R"({"type":"restore_failed","seq":4,"step":1,"error":"x"})", 4, "path: is missing"},
+      {R"({"type":"save_failed","seq":4,"step":1})", 4, "error: is missing"},
+      {R"({"type":"save_failed","seq":4,"step":1,"error":""})", 4, "error: must be a reason in words"},
+      {R"({"type":"save_failed","seq":4,"step":-2,"error":"x"})", 4, "step: must be a whole number"},
       {R"({"type":"hello","protocol":2})", 0, "rank: is missing"},
       {R"({"type":"leaving","seq":4,"agreement":4294967296})", 4, "agreement: must be"},
       {"{\"type\":\"finished\",\"seq\":4,\"x\":\"" + std::string(70'000, 'x') + "\"}", 0, "longer than 64 KiB"},

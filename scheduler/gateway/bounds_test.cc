@@ -118,6 +118,58 @@ TEST_F(BoundsTest, WhatIsNoHttpIsRefused) {
   }
 }
 
+// A proxy that takes the end of a request elsewhere would hand one user's bytes on as another's request.
+TEST_F(BoundsTest, ARequestWhoseEndCouldBeReadOtherwiseIsRefusedAndNothingBehindIt) {
+  Serve();
+  const std::string post = "POST /v1/plan HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n";
+  const std::string behind = "GET /v1/version HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  const std::string chunk = "2\r\n{}\r\n0\r\n\r\n";
+  const struct {
+    int status;
+    std::string text;
+  } requests[] = {
+      {501, "Transfer-Encoding: xchunked\r\n\r\n"},
+      {501, "Transfer-Encoding: identity\r\n\r\n"},
+      {501, "Transfer-Encoding: chunked, identity\r\n\r\n" + chunk},
+      {501, "Transfer-Encoding: gzip, chunked\r\n\r\n" + chunk},
+      {501, "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk},
+      {501, "Transfer-Encoding: \"chunked\"\r\n\r\n" + chunk},
+      {501, "Transfer-Encoding: chunked;a=b\r\n\r\n" + chunk},
+      {501, "Transfer-Encoding: chunk\r\n\r\n"},
+      {501, "Transfer-Encoding:\r\n\r\n"},
+      {400, "Transfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\n{}"},
+      {400, "Content-Length: 2\r\nTransfer-Encoding: identity\r\n\r\n{}"},
+      {400, "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk},
+      {400, "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n" + chunk},
+      {400, "Transfer-Encoding:\r\n chunked\r\n\r\n" + chunk},
+      {400, "X-Any: a\r\n\tContent-Length: 2\r\n\r\n{}"},
+      {400, "Content-Length: 2, 2\r\n\r\n{}"},
+      {400, "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"},
+      {400, "Content-Length: +2\r\n\r\n{}"},
+      {400, "Content-Length:\r\n\r\n"},
+      {400, "Transfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n\r\n"},
+      {400, "Transfer-Encoding: chunked\r\n\r\n2 \r\n{}\r\n0\r\n\r\n"},
+      {400, "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0;a\r\n\r\n"},
+      {400, "Transfer-Encoding: chunked\r\n\r\n2\n{}\r\n0\r\n\r\n"},
+      {400, "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nAuthorization: Bearer x\r\n\r\n"},
+  };
+  for (const auto& request : requests) {
+    HttpClient client = Connect();
+    client.Send(post + request.text + behind);
+    EXPECT_EQ(client.ReadReply().status, request.status) << request.text;
+    EXPECT_EQ(client.ReadSome(), "") << request.text;
+  }
+  HttpClient old = Connect();
+  old.Send("POST /v1/plan HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk + behind);
+  EXPECT_EQ(old.ReadReply().status, 400);
+  EXPECT_EQ(old.ReadSome(), "");
+  HttpClient right = Connect();
+  for (const char* word : {"chunked", "Chunked"}) {
+    right.Send(post + "Transfer-Encoding: " + word + "\r\n\r\n" + chunk);
+    EXPECT_EQ(right.ReadReply().Reason(), "INVALID_SPEC") << "it was read";
+  }
+}
+
 // Each by the one time that is short.
 TEST_F(BoundsTest, WhoIsSlowIsLetGo) {
   const auto nothing_is_held = [this] { return gateway_->connections() == 0 && gateway_->bytes_held() == 0; };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/gateway/answers.h"
+#include "scheduler/gateway/framing.h"
 #include "scheduler/gateway/head.h"
 
 namespace glim::gateway {
@@ -79,7 +80,10 @@ Connection::Connection(std::unique_ptr<Transport> transport, std::string peer, b
       holdings_(std::move(holdings)),
       handle_(std::move(handle)),
       timer_(strand_),
-      buffer_(std::size_t{2} * kHeadBytesMax) {}
+      buffer_(std::size_t{2} * kHeadBytesMax),
+      no_extensions_([](std::uint64_t, Extension extension, boost::system::error_code& error) {
+        if (!extension.empty()) error = http::error::bad_chunk_extension;
+      }) {}
 
 Connection::~Connection() {
   ReleaseBytes();
@@ -105,6 +109,7 @@ void Connection::ReadRequest() {
   parser_->header_limit(kHeadBytesMax);
   parser_->body_limit(kBodyBytesMax);
   parser_->eager(false);
+  parser_->on_chunk_header(no_extensions_);
   head_seen_ = false;
   answering_ = false;
   idle_since_ = std::chrono::steady_clock::now().time_since_epoch().count();
@@ -135,9 +140,11 @@ void Connection::Parse() {
   bool moved = true;
   while (moved && !parser_->is_done()) {
     moved = false;
+    std::string_view written;
     if (buffer_.size() > 0) {
       boost::system::error_code error;
       const std::size_t used = parser_->put(buffer_.data(), error);
+      written = {static_cast<const char*>(buffer_.data().data()), used};
       buffer_.consume(used);
       if (error && error != http::error::need_more) return RefuseParse(error);
       moved = used > 0 && buffer_.size() > 0;
@@ -146,7 +153,7 @@ void Connection::Parse() {
     }
     if (parser_->is_header_done() && !head_seen_) {
       head_seen_ = true;
-      if (!OnHead()) return;
+      if (!OnHead(written)) return;
       parser_->eager(true);
       moved = buffer_.size() > 0;
     }
@@ -155,21 +162,13 @@ void Connection::Parse() {
 }
 
 // The head is there: whether its body may come. False: it was refused.
-bool Connection::OnHead() {
+bool Connection::OnHead(std::string_view written) {
   const auto& head = parser_->get();
   head_only_ = head.method() == http::verb::head;
   keep_alive_ = parser_->keep_alive();
-  const auto headers = static_cast<std::size_t>(std::distance(head.begin(), head.end()));
-  HttpAnswer refusal;
-  if (head.target().size() > kTargetBytesMax) {
-    refusal = ErrorAnswer(414, "TARGET_TOO_LONG", "the address is too long", "use at most 8000 bytes");
-  } else if (headers > kHeadersMax) {
-    refusal = ErrorAnswer(431, "TOO_MANY_HEADERS", "there are more than 100 headers", "send fewer");
-  } else if (head.version() == 11 && head.count(http::field::host) != 1) {
-    refusal = ErrorAnswer(400, "BAD_HTTP", "there has to be one header Host", "send it");
-  } else if (head.count(http::field::upgrade) > 0 && head[http::field::upgrade] == "websocket") {
-    refusal = ErrorAnswer(400, "BAD_HTTP", "there are no WebSockets here", "use GET /v1/stream");
-  } else {
+  headers_ = static_cast<std::size_t>(std::distance(head.begin(), head.end()));
+  HttpAnswer refusal = RefusalOfHead(head, written);
+  if (refusal.status == 200) {
     const auto length = parser_->content_length();
     if (!HoldBody(length ? static_cast<std::size_t>(*length) : 0)) refusal = TooMuchHeld();
   }
@@ -197,6 +196,9 @@ bool Connection::HoldBody(std::size_t bytes) {
 void Connection::HandleRequest() {
   Within(std::chrono::milliseconds(0));  // the call has a time of its own
   auto message = parser_->release();
+  if (static_cast<std::size_t>(std::distance(message.begin(), message.end())) != headers_) {
+    return RefuseAndClose(RefusalOfTrailer());
+  }
   HttpRequest request;
   request.verb = std::string(message.method_string());
   request.peer = peer_;

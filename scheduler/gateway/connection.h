@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/gateway/holdings.h"
@@ -41,8 +42,6 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   static constexpr std::uint32_t kHeadBytesMax = std::uint32_t{16} << 10;
   static constexpr std::uint64_t kBodyBytesMax = std::uint64_t{16} << 20;
-  static constexpr std::size_t kTargetBytesMax = 8'000;
-  static constexpr std::size_t kHeadersMax = 100;
 
   // The connection has been counted in `holdings`, and counts there until its end. `peer` is as gRPC names it.
   Connection(std::unique_ptr<Transport> transport, std::string peer, bool secure, ConnectionTimes times,
@@ -60,12 +59,13 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
  private:
   class Pending;
+  using Extension = boost::beast::string_view;
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
   void ReadRequest();
   void ReadMore();
   void Parse();
-  bool OnHead();
+  bool OnHead(std::string_view written);
   bool HoldBody(std::size_t bytes);
   void HandleRequest();
   void RefuseParse(const boost::system::error_code& error);
@@ -95,7 +95,10 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   std::uint64_t timer_turn_ = 0;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
+  // Of chunks: nobody needs them, and not everybody finds their end in the same place.
+  std::function<void(std::uint64_t, Extension, boost::system::error_code&)> no_extensions_;
   bool head_seen_ = false;
+  std::size_t headers_ = 0;
   bool head_only_ = false;  // the verb is HEAD
   bool keep_alive_ = false;
   bool closed_ = false;

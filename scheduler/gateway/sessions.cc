@@ -66,7 +66,7 @@ Result<Asker> WhoAsks(const HttpRequest& request, bool identity) {
     asker.credentials.authorization = *authorization;
     return asker;
   }
-  asker.session = CookieOf(request, kSessionCookie);
+  asker.session = CookieOf(request, SessionCookieName(request.secure));
   if (!IsPlain(asker.session)) asker.session.clear();
   if (!asker.session.empty()) asker.credentials.authorization = "Bearer " + asker.session;
   return asker;
@@ -103,8 +103,8 @@ Status CheckForgery(const HttpRequest& request, const Asker& asker) {
 std::string CsrfTokenOf(std::string_view session) { return HashOf("glim csrf " + std::string(session)); }
 
 std::string SessionCookie(std::string_view token, std::int64_t seconds, bool secure) {
-  return std::string(kSessionCookie) + "=" + std::string(token) + "; Path=/; Max-Age=" + std::to_string(seconds) +
-         "; HttpOnly; SameSite=Strict" + (secure ? "; Secure" : "");
+  return std::string(SessionCookieName(secure)) + "=" + std::string(token) +
+         "; Path=/; Max-Age=" + std::to_string(seconds) + "; HttpOnly; SameSite=Strict" + (secure ? "; Secure" : "");
 }
 
 }  // namespace glim::gateway

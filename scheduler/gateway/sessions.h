@@ -15,7 +15,9 @@
 
 namespace glim::gateway {
 
-inline constexpr char kSessionCookie[] = "glim_session";
+// With TLS browsers take a cookie of that name from this host alone, for all its paths, and from no sibling's page
+// (RFC 6265bis, 4.1.3.2). Without TLS they take none of that kind.
+constexpr std::string_view SessionCookieName(bool secure) { return secure ? "__Host-glim_session" : "glim_session"; }
 inline constexpr char kCsrfHeader[] = "x-glim-csrf";
 inline constexpr char kUserHeader[] = "glim-user";  // plaintext mode
 inline constexpr char kNobodyInParticular[] = "anonymous";

@@ -44,6 +44,7 @@ TEST_F(SessionTest, ACodeBecomesACookieOnce) {
   EXPECT_EQ(first.Json()["user"], "kim");
   EXPECT_THAT(first.body, Not(HasSubstr("glim_"))) << "no script sees a token";
   const std::string cookie = first.headers.at("set-cookie");
+  EXPECT_TRUE(cookie.starts_with("__Host-glim_session=")) << "no page of a sibling host can set it";
   EXPECT_THAT(cookie, HasSubstr("; HttpOnly"));
   EXPECT_THAT(cookie, HasSubstr("; SameSite=Strict"));
   EXPECT_THAT(cookie, HasSubstr("; Secure"));
@@ -75,6 +76,31 @@ TEST_F(SessionTest, ACodeIsWorthNothingOnceItsMakersTokenIs) {
   ASSERT_EQ(made.status, 200);
   ASSERT_EQ(Ask("DELETE", "/v1/tokens/" + IdOf(token), token).status, 200);
   EXPECT_EQ(Redeem(made.Json()["code"]).status, 401);
+}
+
+TEST_F(SessionTest, ASessionEndsWithTheTokenThatItWasOpenedWith) {
+  const std::string token = MakeToken("kim");
+  const HttpReply begun = Redeem(Ask("POST", "/v1/session/code", token).Json()["code"]);
+  const std::string set_cookie = begun.headers.at("set-cookie");
+  const TestHeaders cookie = {{"Cookie", set_cookie.substr(0, set_cookie.find(';'))}};
+  TestHeaders changing = cookie;
+  changing.emplace_back("X-Glim-Csrf", begun.Json()["csrf"]);
+  const HttpReply code = Ask("POST", "/v1/session/code", "", "{}", changing);
+  ASSERT_EQ(code.status, 200) << code.body;
+  const std::string second = Redeem(code.Json()["code"]).headers.at("set-cookie");
+  const TestHeaders from_session = {{"Cookie", second.substr(0, second.find(';'))}};
+  const Session other = Begin("kim");
+  ASSERT_EQ(Ask("GET", "/v1/whoami", "", "", from_session).status, 200);
+
+  HttpClient client = Connect();
+  client.Send(RequestText("GET", "/v1/stream?topics=nodes", cookie));
+  ASSERT_THAT(client.ReadSome(), HasSubstr("text/event-stream"));
+  ASSERT_EQ(Ask("DELETE", "/v1/tokens/" + IdOf(token), token).status, 200);
+  EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", cookie).Reason(), "BAD_TOKEN");
+  EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", from_session).Reason(), "BAD_TOKEN") << "opened from it";
+  while (!client.ReadSome().empty()) {  // ends
+  }
+  EXPECT_EQ(Ask("GET", "/v1/whoami", "", "", {{"Cookie", other.cookie}}).status, 200) << "of another token";
 }
 
 TEST_F(SessionTest, ChangesByCookieShowTheSessionsOwnToken) {
@@ -169,7 +195,7 @@ TEST_F(SessionTest, BytesThatNoTokenHasDoNoHarm) {
   for (const std::string& bytes : {std::string("\xff\xfe"), std::string(9'000, 'x')}) {
     const HttpReply reply = Connect().Ask("GET", "/v1/whoami", {{"Authorization", "Bearer " + bytes}});
     EXPECT_EQ(reply.Reason(), "BAD_TOKEN");
-    EXPECT_EQ(Connect().Ask("GET", "/v1/whoami", {{"Cookie", "glim_session=" + bytes}}).status, 401);
+    EXPECT_EQ(Connect().Ask("GET", "/v1/whoami", {{"Cookie", "__Host-glim_session=" + bytes}}).status, 401);
   }
   EXPECT_EQ(Ask("GET", "/v1/whoami", TokenOf("kim")).status, 200);
 }
@@ -190,6 +216,12 @@ TEST(WhoAsks, ATokenWinsOverACookieAndTwoOfEitherAreNone) {
   EXPECT_EQ(WhoAsks(WithHeaders({{"glim-user", "kim"}}), false)->credentials.user, "kim");
   EXPECT_EQ(WhoAsks(WithHeaders({{"glim-user", "k\xffm"}}), false)->credentials.user, kNobodyInParticular);
   EXPECT_EQ(WhoAsks(WithHeaders({}), false)->credentials.user, kNobodyInParticular);
+  HttpRequest secure = WithHeaders({{"cookie", "glim_session=a; __Host-glim_session=b"}});
+  EXPECT_EQ(WhoAsks(secure, true)->session, "a") << "without TLS";
+  secure.secure = true;
+  EXPECT_EQ(WhoAsks(secure, true)->session, "b") << "the other may be a sibling host's";
+  EXPECT_EQ(SessionCookie("t", 5, true).find("Domain"), std::string::npos);
+  EXPECT_TRUE(SessionCookie("t", 5, false).starts_with("glim_session=t;"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "scheduler/identity/job_token.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
@@ -54,6 +55,19 @@ OpaqueToken JobTokenOf(std::string_view signing_key, core::AttemptId attempt) {
 
 std::string AttemptSecretOf(std::string_view signing_key, core::AttemptId attempt) {
   return Hmac(signing_key, "attempt-secret\n" + NameOf(attempt));
+}
+
+std::string LaunchReceiptOf(const ClusterKey& key, std::string_view cluster, std::string_view node, core::TaskId task) {
+  const std::string_view bytes(reinterpret_cast<const char*>(key.bytes().data()), key.bytes().size());
+  // Neither a cluster's id nor a node's name has a newline.
+  return Hmac(Hmac(bytes, "launch-receipts"), std::string(cluster) + "\n" + std::string(node) + "\n" +
+                                                  NameOf(task.attempt) + "." + std::to_string(task.index));
+}
+
+bool IsLaunchReceipt(const ClusterKey& key, std::string_view cluster, std::string_view node, core::TaskId task,
+                     std::string_view receipt) {
+  const std::string right = LaunchReceiptOf(key, cluster, node, task);
+  return receipt.size() == right.size() && CRYPTO_memcmp(receipt.data(), right.data(), right.size()) == 0;
 }
 
 }  // namespace glim::identity

@@ -1,6 +1,7 @@
-// What an attempt is given: the token of a job with `api: true`, and the secret by which its tasks know each other.
-// Never kept anywhere, for both can be made again from the cluster's signing key, which lies sealed in the store. Of a
-// token the row has its hash. Stateless, any thread.
+// What an attempt is given: the token of a job with `api: true`, the secret by which its tasks know each other, and the
+// receipts of its launches. Never kept anywhere, for tokens and secrets can be made again from the cluster's signing
+// key, which lies sealed in the store, and receipts from the key file, which outlives the store. Of a token the row has
+// its hash. Stateless, any thread.
 #pragma once
 
 #include <string>
@@ -25,5 +26,11 @@ Result<std::string> OpenSigningRow(const ClusterKey& key, const core::SealedRow&
 OpaqueToken JobTokenOf(std::string_view signing_key, core::AttemptId attempt);
 // Likewise. 64 hexadecimal digits, which tell nothing of the token nor of another attempt's.
 std::string AttemptSecretOf(std::string_view signing_key, core::AttemptId attempt);
+// That this cluster's scheduler has launched the task on that node: 64 hexadecimal digits. Nobody without the key file
+// makes one, and one of another node, task or cluster is another.
+std::string LaunchReceiptOf(const ClusterKey& key, std::string_view cluster, std::string_view node, core::TaskId task);
+// Compares in constant time.
+bool IsLaunchReceipt(const ClusterKey& key, std::string_view cluster, std::string_view node, core::TaskId task,
+                     std::string_view receipt);
 
 }  // namespace glim::identity

@@ -55,6 +55,22 @@ TEST(AttemptSecret, IsTheHmacOfTheAttemptAndOfNothingElse) {
   EXPECT_EQ(secrets.size(), 16u);
 }
 
+TEST(LaunchReceipt, IsOfTheKeyTheClusterTheNodeAndTheTaskAndOfNothingElse) {
+  const core::TaskId task{{core::JobId(7), 1}, 0};
+  const std::string receipt = LaunchReceiptOf(KeyOf(1), "lab", "n1", task);
+  EXPECT_EQ(receipt.size(), 64u);
+  EXPECT_TRUE(IsLaunchReceipt(KeyOf(1), "lab", "n1", task, receipt)) << "a store that was put back has the same key";
+  EXPECT_FALSE(IsLaunchReceipt(KeyOf(2), "lab", "n1", task, receipt));
+  EXPECT_FALSE(IsLaunchReceipt(KeyOf(1), "lab2", "n1", task, receipt));
+  EXPECT_FALSE(IsLaunchReceipt(KeyOf(1), "lab", "n11", task, receipt));
+  for (const core::TaskId& other : {core::TaskId{{core::JobId(8), 1}, 0}, core::TaskId{{core::JobId(7), 2}, 0},
+                                    core::TaskId{{core::JobId(7), 1}, 1}, core::TaskId{{core::JobId(71), 1}, 0}}) {
+    EXPECT_FALSE(IsLaunchReceipt(KeyOf(1), "lab", "n1", other, receipt));
+  }
+  EXPECT_FALSE(IsLaunchReceipt(KeyOf(1), "lab", "n1", task, ""));
+  EXPECT_FALSE(IsLaunchReceipt(KeyOf(1), "lab", "n1", task, receipt.substr(0, 63)));
+}
+
 TEST(JobToken, ItsKeyIsSealed) {
   const core::SealedRow row = MakeSigningRow(KeyOf(1), FillRandomly);
   EXPECT_EQ(row.name, kSigningRow);

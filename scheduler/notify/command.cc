@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "sdk/base/system_path.h"
 #include "sdk/io/unique_fd.h"
 
 namespace glim::notify {
@@ -100,8 +101,7 @@ UniqueFd InputOf(const std::string& input) {
 }
 
 int Spawn(std::vector<std::string> words, int input, int output, pid_t* pid) {
-  std::vector<std::string> variables = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/",
-                                        "LANG=C.UTF-8"};
+  std::vector<std::string> variables = {kSystemPathVariable, "HOME=/", "LANG=C.UTF-8"};
   std::vector<char*> argv, environment;
   for (std::string& word : words) argv.push_back(word.data());
   for (std::string& variable : variables) environment.push_back(variable.data());

@@ -69,6 +69,8 @@ notify:
   commands: {pager: {path: /usr/local/bin/page, user: "991"}}
 unfinished_jobs_max: 1000
 unfinished_jobs_per_user_max: 100
+unfinished_spec_bytes_max: 2GiB
+unfinished_spec_bytes_per_user_max: 64MiB
 finished_jobs_kept: 10
 master_port_first: 30000
 master_port_last: 31000
@@ -101,7 +103,7 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
                grace_cap, max_grace_cap, min_run, save_cost, restore_cost, checkpoint, kill, release, start,
                start_failures, backoff, root, copy_rate, restore_backoff, restore_backoff_max, retention, logs_root,
                lost, oversleep, outage, leaf_lost, suspect_for, fabric_private, task_users, health, price, notify,
-               unfinished, unfinished_user, finished, reserve, port_first, port_last] = p;
+               unfinished, unfinished_user, spec_bytes, spec_bytes_user, finished, reserve, port_first, port_last] = p;
   EXPECT_EQ(default_user.nodes.at(core::PriorityClass::kHigh), 2u);
   EXPECT_FALSE(default_user.nodes.contains(core::PriorityClass::kLow));
   EXPECT_EQ(users.at("kim").nodes.at(core::PriorityClass::kAboveNormal), 3u);
@@ -150,6 +152,8 @@ TEST(PolicyFileTest, EveryMemberOfThePolicyIsRead) {
   for (const auto& [is, should] : times) EXPECT_EQ(is, should);
   EXPECT_FALSE(limits);
   EXPECT_EQ(cross_zone + min_run + start_failures + outage, 8 + 3 + 5 + 35);
+  EXPECT_EQ(spec_bytes, std::int64_t{2} << 30);
+  EXPECT_EQ(spec_bytes_user, std::int64_t{64} << 20);
   EXPECT_EQ(unfinished + unfinished_user + finished + port_first, 1000u + 100 + 10 + 30'000);
   EXPECT_EQ(file->names.pools, (std::set<std::string>{"007", "a100", "default"}));
   // No number is missing from the table, or shown by another's row.
@@ -191,7 +195,9 @@ const Refusal kRefusals[] = {
     {"agree_max: 1000d", "1:12", "agree_max", "use 100ms to 1d"},
     {"checkpoint_retention: 30d", "1:23", "checkpoint_retention", "or forever to remove nothing"},
     {"checkpoint_retention: {failed: 0s}", "1:32", "checkpoint_retention.failed", "use 1s to 3650d"},
-    {"checkpoint_retention: {bytes_max: 5}", "1:35", "checkpoint_retention.bytes_max", "like 2TiB, or none"},
+    {"checkpoint_retention: {bytes_max: 5}", "1:35", "checkpoint_retention.bytes_max", ", or none"},
+    {"unfinished_spec_bytes_max: 100000000", "1:28", "unfinished_spec_bytes_max", "with KiB, MiB, GiB or TiB"},
+    {"unfinished_spec_bytes_per_user_max: 1023KiB", "1:37", "unfinished_spec_bytes_per_user_max", "use 1MiB to 1TiB"},
     {"task_users: {allow_uids: [33, 0]}", "1:31", "task_users.allow_uids[1]", "its user's rights and no more"},
     {"task_users: {allow_gids: [0]}", "1:27", "task_users.allow_gids[0]", "its user's rights and no more"},
     {"task_users: {allow_uids: [65534]}", "1:27", "task_users.allow_uids[0]", "take it out"},

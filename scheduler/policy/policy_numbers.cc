@@ -11,6 +11,7 @@
 #include "scheduler/policy/policy_task_users.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
+#include "sdk/base/size_text.h"
 
 namespace glim::server {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 using core::Policy;
 
 constexpr std::int64_t kCountMax = 10'000'000;
+constexpr std::int64_t kSpecBytesMin = std::int64_t{1} << 20;  // the largest spec
+constexpr std::int64_t kSpecBytesMax = std::int64_t{1} << 40;
 constexpr Duration kDay = Hours(24);
 constexpr std::size_t kFolderBytesMax = 1024;
 
@@ -35,6 +38,11 @@ PolicyNumber Count(const char* key, Number Policy::*member, std::int64_t low, st
 PolicyNumber Permille(const char* key, std::int64_t Policy::*member, std::int64_t low, std::int64_t high) {
   return {key, [=](Policy* p) { return yaml::IntoPermille(&(p->*member), low, high); },
           [=](const Policy& p) { return yaml::PermilleText(p.*member); }};
+}
+
+PolicyNumber Size(const char* key, std::int64_t Policy::*member, std::int64_t low, std::int64_t high) {
+  return {key, [=](Policy* p) { return yaml::IntoSize(&(p->*member), low, high); },
+          [=](const Policy& p) { return WriteSize(p.*member); }};
 }
 
 PolicyNumber Switch(const char* key, bool Policy::*member) {
@@ -148,6 +156,9 @@ PolicySection Bounds() {
   return {"Bounds",
           {Count("unfinished_jobs_max", &Policy::unfinished_jobs_max, 1, kCountMax),
            Count("unfinished_jobs_per_user_max", &Policy::unfinished_jobs_per_user_max, 1, kCountMax),
+           Size("unfinished_spec_bytes_max", &Policy::unfinished_spec_bytes_max, kSpecBytesMin, kSpecBytesMax),
+           Size("unfinished_spec_bytes_per_user_max", &Policy::unfinished_spec_bytes_per_user_max, kSpecBytesMin,
+                kSpecBytesMax),
            Count("finished_jobs_kept", &Policy::finished_jobs_kept, 0, kCountMax),
            Count("master_port_first", &Policy::master_port_first, 1024, 65'535),
            Count("master_port_last", &Policy::master_port_last, 1024, 65'535)}};

@@ -15,17 +15,17 @@ constexpr Duration kAgeMin = Seconds(1);
 constexpr Duration kAgeMax = Hours(24 * 3650);
 constexpr Duration kEveryMin = Milliseconds(100);
 constexpr Duration kEveryMax = Hours(24);
+constexpr std::int64_t kBytesMaxLow = 1024;
+constexpr std::int64_t kBytesMaxHigh = std::int64_t{1} << 60;
 
-yaml::Field IntoSize(std::int64_t* out) {
+yaml::Field IntoBound(std::int64_t* out) {
   return [out](const yaml::Node& value, const std::string& path) {
-    std::int64_t bytes = 0;
-    if (const auto size = ParseSize(value.scalar)) bytes = *size;
-    if (value.scalar != kNoBound && bytes <= 0) {
-      return yaml::RefuseAt(value, path, "'" + Printable(value.scalar) + "' is no size",
-                            "write a whole number with KiB, MiB, GiB or TiB, like 2TiB, or none");
+    if (value.IsScalar() && value.scalar == kNoBound) {
+      *out = 0;
+      return Status::Ok();
     }
-    *out = bytes;
-    return Status::Ok();
+    Status status = yaml::IntoSize(out, kBytesMaxLow, kBytesMaxHigh)(value, path);
+    return status.ok() ? status : std::move(status).WithFix(status.fix() + ", or none");
   };
 }
 
@@ -35,7 +35,7 @@ Status ReadRetention(const yaml::Node& value, const std::string& path, core::Sav
                                 {{"succeeded", yaml::IntoDuration(&read.succeeded, kAgeMin, kAgeMax)},
                                  {"failed", yaml::IntoDuration(&read.failed, kAgeMin, kAgeMax)},
                                  {"cancelled", yaml::IntoDuration(&read.cancelled, kAgeMin, kAgeMax)},
-                                 {"bytes_max", IntoSize(&read.bytes_max)},
+                                 {"bytes_max", IntoBound(&read.bytes_max)},
                                  {"every", yaml::IntoDuration(&read.every, kEveryMin, kEveryMax)}});
   if (status.ok()) *out = read;
   return status;

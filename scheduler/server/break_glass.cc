@@ -23,9 +23,8 @@ Result<std::unique_ptr<SchedulerLoop>> OpenAlone(const Config& config) {
   options.policy = config.policy;
   options.clock = MonotonicWallClock();
   options.history_kept = config.history_kept;
-  options.history_max = config.history_max;
+  options.history = {config.history_max, config.ended_jobs_max, std::int64_t{config.history_mib_max} << 20};
   options.audit_kept = config.audit_kept;
-  options.ended_jobs_max = config.ended_jobs_max;
   options.epoch_at_least = static_cast<std::uint64_t>(std::max<std::int64_t>(0, options.clock().ms / 1000));
   options.on_fatal = [](const Status&) {};
   auto loop = SchedulerLoop::Open(std::move(options), std::move(store).value());

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
 #include "scheduler/server/limits_file.h"
 #include "scheduler/server/oidc_file.h"
+#include "sdk/base/host_port.h"
 #include "sdk/log/log.h"
 #include "sdk/yaml/fields.h"
 
@@ -24,22 +24,24 @@ Status Refuse(const std::string& field, const std::string& message, std::string 
       .WithFix(std::move(fix));
 }
 
-// "127.0.0.1:7601" or "[::1]:7601" into host and port; false if it is neither.
-bool SplitAddress(const std::string& address, std::string* host) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0) return false;
-  *host = address.substr(0, colon);
-  if (host->front() == '[' && host->back() == ']') *host = host->substr(1, host->size() - 2);
-  unsigned port = 0;
-  const char* const end = address.data() + address.size();
-  const auto [at, error] = std::from_chars(address.data() + colon + 1, end, port);
-  return error == std::errc() && at == end && port <= 65'535 && !host->empty();
+constexpr std::string_view kAllHosts = "*";
+
+// Where to listen: HOST:PORT, where the host may be * (all of this machine's addresses) and the port 0.
+Result<HostPort> ReadListen(const std::string& field, const std::string& address) {
+  if (!address.starts_with(std::string(kAllHosts) + ":")) return ParseHostPort(field, address, PortZero::kTaken);
+  auto all = ParseHostPort(field, "localhost" + address.substr(kAllHosts.size()), PortZero::kTaken);
+  if (all.ok()) all->host = kAllHosts;
+  return all;
 }
 
 Status CheckAddress(const char* field, const std::string& address) {
-  std::string host;
-  if (address.starts_with("unix:") || SplitAddress(address, &host)) return Status::Ok();
-  return Refuse(field, "'" + address + "' is not host:port", "write it like 127.0.0.1:7601");
+  if (address.starts_with("unix:")) return Status::Ok();
+  const auto read = ReadListen(field, address);
+  if (read.ok()) return Status::Ok();
+  return Status(StatusCode::kInvalidArgument, read.status().message())
+      .WithReason("BAD_CONFIG")
+      .WithField(field)
+      .WithFix(read.status().fix());
 }
 
 Status CheckMetrics(const Config& config) {
@@ -48,7 +50,7 @@ Status CheckMetrics(const Config& config) {
   if (config.metrics.starts_with("unix:")) {
     return Refuse("metrics", "cannot be a unix socket", "use host:port or none");
   }
-  if (config.open_metrics || config.insecure_without_identity || IsLoopback(config.metrics)) return Status::Ok();
+  if (config.open_metrics || config.insecure_without_identity || IsLoopbackTarget(config.metrics)) return Status::Ok();
   return Refuse("metrics", config.metrics + " can be reached from other machines, and asks for no token",
                 "use 127.0.0.1, or open_metrics: true on a network whose every user may see the figures");
 }
@@ -59,17 +61,13 @@ Status CheckHttp(const Config& config) {
   if (address.empty()) return Status::Ok();
   if (Status s = CheckAddress("listen_http", address); !s.ok()) return s;
   if (address.starts_with("unix:")) return Refuse("listen_http", "cannot be a unix socket", "use host:port or none");
-  if (!config.http_plaintext || config.insecure_without_identity || IsLoopback(address)) return Status::Ok();
+  if (!config.http_plaintext || config.insecure_without_identity || IsLoopbackTarget(address)) return Status::Ok();
   return Refuse("http_plaintext", address + " can be reached from other machines, and tokens would come in plaintext",
                 "leave http_plaintext out: the port has TLS, like `listen`; or listen on 127.0.0.1");
 }
 
 // A name or an address, without a port.
-bool IsServerName(const std::string& name) {
-  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == ':' || c == '_';
-  });
-}
+bool IsServerName(const std::string& name) { return IsHost(name) && !name.starts_with('['); }
 
 std::string SqliteFolder(const Config& config) {
   const std::string folder = std::filesystem::path(config.store.substr(kSqlite.size())).parent_path().string();
@@ -120,14 +118,6 @@ Status ReadPolicyInConfig(const yaml::Node& value, const std::string& path, Conf
 
 }  // namespace
 
-bool IsLoopback(const std::string& address) {
-  if (address.starts_with("unix:")) return true;
-  std::string host;
-  if (!SplitAddress(address, &host)) return false;
-  if (host == "localhost" || host == "::1") return true;
-  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
-}
-
 Status ReadConfigText(const std::string& text, const std::string& source, Config* config) {
   const yaml::Fields fields = {
       {"listen", yaml::IntoText(&config->listen)},
@@ -148,6 +138,7 @@ Status ReadConfigText(const std::string& text, const std::string& source, Config
       {"audit_kept", yaml::IntoDuration(&config->audit_kept, Hours(24 * 30), Hours(24 * 3650))},
       {"cluster_id", yaml::IntoText(&config->cluster_id)},
       {"history_max", yaml::IntoNumber(&config->history_max, 1'000, 100'000'000)},
+      {"history_mib_max", yaml::IntoNumber(&config->history_mib_max, 16, 1'000'000)},
       {"ended_jobs_max", yaml::IntoNumber(&config->ended_jobs_max, 1'000, 10'000'000)},
       {"limits", ReadLimitsInto(&config->limits)},
       {"oidc", ReadOidcInto(&config->issuer)},
@@ -246,15 +237,13 @@ bool KeyFileIsBesideStore(const Config& config) {
 
 std::string ReachedAt(const Config& config, const std::string& bound, int port, const std::string& host_name) {
   if (bound.starts_with("unix:")) return bound;
-  std::string host;
-  SplitAddress(bound, &host);
+  HostPort reached = ReadListen("", bound).value();  // CheckConfig has read it
   if (!config.names.empty()) {
-    host = config.names[0];
-  } else if (host == "0.0.0.0" || host == "::" || host == "*") {
-    host = host_name;
+    reached.host = config.names[0];
+  } else if (reached.host == "0.0.0.0" || reached.host == "::" || reached.host == kAllHosts) {
+    reached.host = host_name;
   }
-  const std::string number = bound.ends_with(":0") ? std::to_string(port) : bound.substr(bound.rfind(':') + 1);
-  return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + number;
+  return JoinHostPort(reached.host, reached.port == 0 ? static_cast<std::uint16_t>(port) : reached.port);
 }
 
 Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home) {

@@ -40,6 +40,7 @@ struct Config {
   Duration audit_kept = Hours(24 * 400);
   std::string cluster_id;                  // of a store that is new; empty: a random one
   std::uint32_t history_max = 1'000'000;   // events kept at most
+  std::uint32_t history_mib_max = 1024;    // likewise, in all
   std::uint32_t ended_jobs_max = 200'000;  // jobs that `glim history` shows at most
   std::uint32_t log_tails_mib_max = 1024;  // ends of logs that outlive their nodes, in all
   std::string policy_file;                 // a file of its own; then the configuration has no `policy:`
@@ -86,8 +87,5 @@ std::string ReachedAt(const Config& config, const std::string& bound, int port, 
 
 // sqlite:$XDG_STATE_HOME/glim/glim.db, or under ~/.local/state. FAILED_PRECONDITION if neither variable is set.
 Result<std::string> DefaultStoreUrl(const char* xdg_state_home, const char* home);
-
-// 127.0.0.0/8, ::1, localhost, and unix sockets.
-bool IsLoopback(const std::string& address);
 
 }  // namespace glim::server

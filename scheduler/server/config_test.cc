@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduler/server/command_line.h"
+#include "sdk/base/host_port.h"
 
 namespace glim::server {
 namespace {
@@ -21,6 +22,7 @@ log_level: debug
 history_kept: 7d
 audit_kept: 90d
 history_max: 50000
+history_mib_max: 200
 ended_jobs_max: 2000
 log_tails_mib_max: 300
 policy:
@@ -43,6 +45,7 @@ policy:
   EXPECT_EQ(config.history_kept, Hours(24 * 7));
   EXPECT_EQ(config.audit_kept, Hours(24 * 90));
   EXPECT_EQ(config.history_max, 50'000u);
+  EXPECT_EQ(config.history_mib_max, 200u);
   EXPECT_EQ(config.ended_jobs_max, 2'000u);
   EXPECT_EQ(config.log_tails_mib_max, 300u);
   EXPECT_EQ(config.policy.agree_max, Seconds(2));
@@ -87,6 +90,7 @@ TEST(ConfigTest, RefusalsNameThePath) {
   } cases[] = {
       {"listn: 127.0.0.1:1", "listn"},
       {"history_max: 10", "history_max"},
+      {"history_mib_max: 15", "history_mib_max"},
       {"log_tails_mib_max: 0", "log_tails_mib_max"},
       {"policy: {agree_maxx: 1s}", "policy.agree_maxx"},
       {"policy: {agree_max: soon}", "policy.agree_max"},
@@ -120,12 +124,12 @@ TEST(ConfigTest, ListeningBeyondThisMachineIsFineWithIdentity) {
   Config config;
   config.store = "sqlite:/var/lib/glim/glim.db";
   for (const char* here : {"127.0.0.1:1", "127.8.9.1:0", "[::1]:80", "localhost:7601", "unix:/tmp/s"}) {
-    EXPECT_TRUE(IsLoopback(here)) << here;
+    EXPECT_TRUE(IsLoopbackTarget(here)) << here;
     config.listen = config.listen_agents = here;
     EXPECT_TRUE(CheckConfig(config).ok()) << here;
   }
   for (const char* beyond : {"0.0.0.0:1", "[::]:1", "10.0.0.1:7601", "127.evil.example:1", "example.org:1"}) {
-    EXPECT_FALSE(IsLoopback(beyond)) << beyond;
+    EXPECT_FALSE(IsLoopbackTarget(beyond)) << beyond;
     config.listen = config.listen_agents = beyond;
     config.metrics = "none";
     EXPECT_TRUE(CheckConfig(config).ok()) << beyond;
@@ -135,11 +139,22 @@ TEST(ConfigTest, ListeningBeyondThisMachineIsFineWithIdentity) {
     config.open_metrics = true;
     EXPECT_TRUE(CheckConfig(config).ok()) << beyond;
   }
-  for (const char* nonsense : {"", "7601", ":7601", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:7601x"}) {
+  for (const char* nonsense : {"", "7601", ":7601", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:7601x", "::1:7601",
+                               "[::1]", "https://head:7601", "head:7601/"}) {
     config.listen = nonsense;
-    EXPECT_FALSE(CheckConfig(config).ok()) << nonsense;
+    EXPECT_EQ(CheckConfig(config).field(), "listen") << nonsense;
+    EXPECT_EQ(CheckConfig(config).reason(), "BAD_CONFIG");
+    EXPECT_EQ(CheckConfig(config).fix(), "write HOST:PORT, an IPv6 address in brackets: [::1]:7601");
+  }
+  for (const char* all : {"*:7601", "*:0"}) {
+    config.listen = all;
+    EXPECT_TRUE(CheckConfig(config).ok()) << all;
   }
   config.listen = "127.0.0.1:0";
+  config.names = {"head:7601"};
+  EXPECT_EQ(CheckConfig(config).field(), "names") << "a name has no port";
+  config.names = {"head", "::1", "10.0.0.1"};
+  EXPECT_TRUE(CheckConfig(config).ok());
   for (const char* nonsense : {"7603", ":7603", "127.0.0.1:99999"}) {
     config.listen_agents = nonsense;
     EXPECT_EQ(CheckConfig(config).field(), "listen_agents") << nonsense;

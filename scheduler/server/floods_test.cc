@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <deque>
+#include <filesystem>
 #include <vector>
 
 #include "scheduler/server/testing/fake_agent.h"
@@ -104,6 +105,61 @@ TEST_F(FloodTest, WhoAsksWithoutAPauseIsRefusedAndAnotherIsServed) {
   floods.clear();  // joins
   EXPECT_EQ(wrong, 0);
   EXPECT_GE(served, 100) << "the burst";
+}
+
+std::uintmax_t BytesIn(const std::filesystem::path& folder) {
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+// tests/e2e/test_floods.py has a minute of it, in every way, and the memory of a whole scheduler.
+TEST_F(FloodTest, WhoSubmitsAllTheTimeIsToldBothBoundsAndTheStoreStaysSmall) {
+  constexpr std::int64_t kMost = std::int64_t{4} << 20;
+  config_.policy.unfinished_spec_bytes_per_user_max = kMost;
+  Use("{user: {changes_kib_per_second: 64}}");  // 8 MiB at once
+  FakeAgent agent(channel_, MakeHello(server_->cluster_id(), "node-1"));
+  ASSERT_TRUE(agent.WaitWelcome());
+  const std::uintmax_t before = BytesIn(folder_);
+  v1::SubmitRequest request;
+  for (int i = 0; i < 4; ++i) {
+    v1::JobSpec* const spec = request.add_specs();
+    *spec = Spec("wide-" + std::to_string(i));
+    for (int j = 0; j < 15; ++j) {
+      auto* var = spec->add_env();
+      var->set_name("V" + std::to_string(j));
+      var->set_value(std::string(16'000, 'x'));
+    }
+  }
+  std::vector<std::uint64_t> mine;
+  const auto submit = [&] {
+    v1::SubmitResponse response;
+    grpc::Status status = Submit(request, &response, "flood");
+    mine.insert(mine.end(), response.job_ids().begin(), response.job_ids().end());
+    return status;
+  };
+  grpc::Status refused;
+  while (refused.ok()) refused = submit();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(DetailOf(refused).reason(), "TOO_MANY_BYTES");
+  EXPECT_EQ(DetailOf(refused).field(), "specs[0].env");
+  EXPECT_EQ(mine.size(), 16u) << "4 MiB of 240 KiB each, four at a time";
+  // Who makes room for more is held to the rate.
+  for (std::size_t next = 0; DetailOf(refused).reason() == "TOO_MANY_BYTES"; ++next) {
+    ASSERT_LT(next, mine.size());
+    grpc::ClientContext context;
+    SetUser(&context, "flood");
+    v1::CancelRequest cancel;
+    cancel.set_job_id(mine[next]);
+    v1::CancelResponse cancelled;
+    refused = client_->Cancel(&context, cancel, &cancelled);
+    while (refused.ok()) refused = submit();
+  }
+  EXPECT_EQ(DetailOf(refused).field(), "limits.user.changes_kib_per_second");
+  EXPECT_LT(BytesIn(folder_) - before, 3 * kMost) << "jobs, a quarter of them ended, and SQLite's log";
+  MustSubmit(Spec("modest"), "kim");
 }
 
 // tests/e2e/test_floods.py has the caller who does not take them.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/server/listen/first_start.h"
+#include "sdk/base/host_port.h"
 #include "sdk/log/log.h"
 
 namespace glim::server {
@@ -31,7 +32,7 @@ AgentGate::Options GateOptions(const Config& config, const IdentityParts::Around
                                std::function<std::shared_ptr<const identity::ClusterAuthority>()> authority) {
   AgentGate::Options options;
   options.identity = !config.insecure_without_identity;
-  options.containers_without_identity = IsLoopback(config.listen) && IsLoopback(AgentsAddress(config));
+  options.containers_without_identity = IsLoopbackTarget(config.listen) && IsLoopbackTarget(AgentsAddress(config));
   options.cluster = around.cluster_id;
   options.denied = around.denied;
   options.counts = [authority = std::move(authority)](const std::string& issuer) {

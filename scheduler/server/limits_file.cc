@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::int64_t kMost = 1'000'000;
 
-yaml::Field IntoMib(std::uint64_t* out) {
-  return [out](const yaml::Node& value, const std::string& path) {
-    auto mib = yaml::ReadNumber(value, path, 1, kMost);
-    if (mib.ok()) *out = static_cast<std::uint64_t>(*mib) * kMib;
-    return mib.status();
+yaml::Field IntoBytes(std::uint64_t* out, std::uint64_t unit) {
+  return [=](const yaml::Node& value, const std::string& path) {
+    auto number = yaml::ReadNumber(value, path, 1, kMost);
+    if (number.ok()) *out = static_cast<std::uint64_t>(*number) * unit;
+    return number.status();
   };
 }
 
@@ -22,7 +22,8 @@ yaml::Fields FieldsOf(BoundOf of, Bounds* limits) {
       {"calls", yaml::IntoNumber(&limits->At(of, Bound::kCalls), 1, kMost)},
       {"streams", yaml::IntoNumber(&limits->At(of, Bound::kStreams), 1, kMost)},
       {"reads", yaml::IntoNumber(&limits->At(of, Bound::kReads), 1, kMost)},
-      {"queued_mib", IntoMib(&limits->At(of, Bound::kBytes))},
+      {"changes_kib_per_second", IntoBytes(&limits->At(of, Bound::kChanges), kKib)},
+      {"queued_mib", IntoBytes(&limits->At(of, Bound::kBytes), kMib)},
   };
   if (of == BoundOf::kUser) return fields;  // agents have no name
   fields["agent_streams"] = yaml::IntoNumber(&limits->At(of, Bound::kAgentStreams), 1, kMost);

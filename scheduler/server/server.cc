@@ -55,8 +55,8 @@ struct Server::Parts {
   std::unique_ptr<SchedulerLoop> loop;
   AgentStrand strand;
   std::unique_ptr<PolicyKeeper> policy;
-  std::unique_ptr<AgentHub> hub;
   std::unique_ptr<LogBroker> broker;
+  std::unique_ptr<AgentHub> hub;
   std::unique_ptr<LogTailKeeper> tails;
   HeldSaves held_saves;
   std::unique_ptr<EventFeed> feed;
@@ -126,12 +126,11 @@ Status Server::Parts::OpenLoop(const Config& config, OnFatal on_fatal) {
   options.policy = config.policy;
   options.clock = MonotonicWallClock();
   options.history_kept = config.history_kept;
-  options.history_max = config.history_max;
+  options.history = {config.history_max, config.ended_jobs_max, std::int64_t{config.history_mib_max} << 20};
   options.audit_kept = config.audit_kept;
   // Agents obey the highest epoch that they have seen. Seconds since 1970 outrun a counter of leaders, so that a new,
   // empty database is obeyed after an old one.
   options.epoch_at_least = static_cast<std::uint64_t>(std::max<std::int64_t>(0, options.clock().ms / 1000));
-  options.ended_jobs_max = config.ended_jobs_max;
   // Callers are refused by their own bounds first; these hold if something else asks too much.
   options.inbox_max = config.limits.At(BoundOf::kAll, Bound::kCalls);
   options.reads_max =
@@ -171,7 +170,6 @@ void Server::Parts::EndStreams(const std::string& node, const Status& why) {
     const core::NodeId* const id = snapshot->tables.node_ids.Find(node);
     if (id == nullptr) return;
     hub->EndNode(*id, status);
-    broker->EndNode(*id, status);
   });
 }
 
@@ -183,9 +181,9 @@ void Server::Parts::MakeParts(const Config& config) {
       config, IdentityParts::Around{loop.get(), &strand, cluster_id,
                                     [this](AuditNote note, const Status& why) { door->Denied(std::move(note), why); },
                                     [this](const std::string& node, const Status& why) { EndStreams(node, why); }});
-  hub = std::make_unique<AgentHub>(&strand, loop.get(), cluster_id, &identity->gate(),
-                                   [this] { return identity->authority(); });
   broker = std::make_unique<LogBroker>(&strand);
+  hub = std::make_unique<AgentHub>(&strand, loop.get(), broker.get(), cluster_id, &identity->gate(),
+                                   [this] { return identity->authority(); });
   tails = std::make_unique<LogTailKeeper>(
       &strand, broker.get(), loop.get(),
       LogTailKeeper::Bounds{config.history_kept, std::int64_t{config.log_tails_mib_max} << 20});

@@ -46,6 +46,7 @@ Status InterruptFromProto(const v1::InterruptPolicy& proto, core::JobSpec* out) 
   out->max_grace = std::max(out->max_grace, out->grace);
   if (proto.has_max_grace_ms()) out->max_grace = Milliseconds(proto.max_grace_ms());
   if (!proto.signal().empty()) out->interrupt_signal = proto.signal();
+  if (Status s = ParseWord("interrupt.to", proto.to(), &out->interrupt_to); !s.ok()) return s;
   return ParseWord("interrupt.mode", proto.mode(), &out->interrupt_mode);
 }
 
@@ -135,6 +136,7 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   interrupt->set_grace_ms(spec.grace.ms);
   interrupt->set_max_grace_ms(spec.max_grace.ms);
   interrupt->set_signal(spec.interrupt_signal);
+  interrupt->set_to(core::WordOf(spec.interrupt_to));
   proto->mutable_checkpoint()->set_dir(spec.checkpoint_dir);
   proto->mutable_checkpoint()->set_every_ms(spec.checkpoint_every.ms);
   proto->mutable_checkpoint()->set_keep(spec.checkpoint_keep);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 namespace glim {
 namespace {
@@ -15,7 +16,7 @@ std::string EscapedChar(char32_t code) {
   }
   const auto value = static_cast<unsigned>(code);
   char text[16];
-  std::snprintf(text, sizeof text, value < 0x80 ? "\\x%02x" : "\\u%04x", value);
+  std::snprintf(text, sizeof text, value < 0x80 ? "\\x%02x" : value < 0x10000 ? "\\u%04x" : "\\U%08x", value);
   return text;
 }
 
@@ -36,9 +37,29 @@ std::string Printable(std::string_view text) {
   return shown;
 }
 
+// Not the joiners U+200C and U+200D, nor variation selectors: scripts and emoji need them.
 bool IsDeceptive(char32_t code) {
-  return (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F ||
-         code == 0xFEFF;
+  constexpr struct {
+    char32_t first, last;
+  } kRanges[] = {
+      {0x00AD, 0x00AD},    // soft hyphen
+      {0x061C, 0x061C},    // Arabic letter mark
+      {0x115F, 0x1160},    // fillers of Hangul, here and below
+      {0x180E, 0x180E},    // Mongolian vowel separator
+      {0x200B, 0x200B},    // zero-width space
+      {0x200E, 0x200F},    // marks of direction
+      {0x2028, 0x202E},    // line and paragraph separators; embeddings and overrides of direction
+      {0x2060, 0x2064},    // word joiner, invisible operators
+      {0x2066, 0x206F},    // isolates of direction; shaping that is deprecated
+      {0x3164, 0x3164},    //
+      {0xFEFF, 0xFEFF},    // byte order mark
+      {0xFFA0, 0xFFA0},    //
+      {0xFFF9, 0xFFFB},    // interlinear annotations
+      {0xE0000, 0xE007F},  // tags
+  };
+  if (code < kRanges[0].first) return false;  // most of most texts
+  return std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [code](const auto& range) { return code >= range.first && code <= range.last; });
 }
 
 std::string EscapedStart(std::string_view text, std::size_t chars_max) {

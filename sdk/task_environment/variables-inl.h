@@ -50,7 +50,8 @@ GLIM_TASK_VARIABLE(kRank, "RANK", Agent, PerGpu, Count, "python hfreduce",
                    "this process' number in the gang, from 0, node by node")
 GLIM_TASK_VARIABLE(kLocalRank, "LOCAL_RANK", Agent, PerGpu, Count, "python hfreduce",
                    "this process' number on its node, from 0")
-GLIM_TASK_VARIABLE(kWorldSize, "WORLD_SIZE", Scheduler, PerGpu, Count, "hfreduce", "how many processes the gang has")
+GLIM_TASK_VARIABLE(kWorldSize, "WORLD_SIZE", Scheduler, PerGpu, Count, "python hfreduce",
+                   "how many processes the gang has")
 GLIM_TASK_VARIABLE(kLocalWorldSize, "LOCAL_WORLD_SIZE", Agent, PerGpu, Count, "hfreduce",
                    "how many processes each node has")
 GLIM_TASK_VARIABLE(kPetNodes, "PET_NNODES", Scheduler, PerNode, Count, "",
@@ -126,7 +127,8 @@ GLIM_TASK_VARIABLE(kReplicaServiceLevel, "GLIM_REPLICA_SERVICE_LEVEL", Agent, So
 
 // What programs need beside.
 GLIM_TASK_VARIABLE(kPath, "PATH", Default, Always, Text, "",
-                   "the agent's, or the job's; the SDK's `bin` is added at its end")
+                   "`/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`, whatever the agent's own is, or "
+                   "the job's; the SDK's `bin` is added at its end")
 GLIM_TASK_VARIABLE(kPythonPath, "PYTHONPATH", Default, Sometimes, Text, "",
                    "the job's; the SDK's `python` is added at its end")
 GLIM_TASK_VARIABLE(kPythonUnbuffered, "PYTHONUNBUFFERED", Default, Always, Text, "", "1, because a log is a pipe")

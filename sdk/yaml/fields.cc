@@ -11,6 +11,7 @@
 
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
+#include "sdk/base/size_text.h"
 #include "sdk/base/suggest.h"
 
 namespace glim::yaml {
@@ -185,6 +186,21 @@ Field IntoReal(double* out, double low, double high) {
       return RefuseAt(value, path, Printable(text) + " is out of range", range.str());
     }
     *out = number;
+    return Status::Ok();
+  };
+}
+
+Field IntoSize(std::int64_t* out, std::int64_t low, std::int64_t high) {
+  return [=](const Node& value, const std::string& path) {
+    const std::string range = "use " + WriteSize(low) + " to " + WriteSize(high);
+    const std::string text = value.IsScalar() ? value.scalar : "";
+    const auto bytes = ParseSize(text);
+    if (!bytes) {
+      return RefuseAt(value, path, "'" + Printable(text) + "' is no size",
+                      "write a whole number with KiB, MiB, GiB or TiB; " + range);
+    }
+    if (*bytes < low || *bytes > high) return RefuseAt(value, path, Printable(text) + " is out of range", range);
+    *out = *bytes;
     return Status::Ok();
   };
 }

@@ -50,6 +50,8 @@ Field IntoDuration(Duration* out, Duration low, Duration high);
 Field IntoPermille(std::int64_t* out, std::int64_t low, std::int64_t high);
 // Any decimal number, "1e3" too.
 Field IntoReal(double* out, double low, double high);
+// "64MiB", "2TiB": a whole number and a unit.
+Field IntoSize(std::int64_t* out, std::int64_t low, std::int64_t high);
 Field IntoBool(bool* out);
 // A name of a user, team, pool or zone: 1 to 64 characters of A-Z a-z 0-9 . _ -
 Field IntoName(std::string* out);

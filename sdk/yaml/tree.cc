@@ -15,6 +15,7 @@
 
 #include "sdk/base/printable.h"
 #include "sdk/base/utf8.h"
+#include "sdk/yaml/lookalikes.h"
 
 namespace glim::yaml {
 namespace {
@@ -74,6 +75,7 @@ class TreeBuilder : public YAML::EventHandler {
     auto node = NewNode(Node::Kind::kScalar, mark);
     node->scalar = value;
     node->quoted = tag == "!";
+    if (!node->quoted) CheckWord(mark, value);
     Keep(anchor, node);
     Add(std::move(node), mark);
   }
@@ -127,6 +129,21 @@ class TreeBuilder : public YAML::EventHandler {
   void CheckTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
     Refuse(mark, "the tag '" + EscapedStart(tag, kShownMax) + "' is not supported", "leave tags out");
+  }
+
+  // A key or value without quotes.
+  void CheckWord(const YAML::Mark& mark, std::string_view value) {
+    // A document that is one word has most often lost its colon.
+    if (const auto found = stack_.empty() ? FindCulprit(value, 0) : FindInWord(value)) {
+      const bool is_value = !stack_.empty() && stack_.back().pending;
+      YAML::Mark place = mark;
+      const std::string_view line = LineAt(mark.line);
+      const auto column = static_cast<std::size_t>(mark.column);
+      if (column < line.size() && line.substr(column).starts_with(value.substr(0, found->offset))) {
+        place.column += static_cast<int>(found->offset);  // else it is folded, of several lines
+      }
+      Refuse(place, found->message, found->fix, is_value ? PathOf(stack_.back().pending->key) : "");
+    }
   }
 
   std::shared_ptr<Node> NewNode(Node::Kind kind, const YAML::Mark& mark) {
@@ -241,7 +258,24 @@ Status CheckBytes(std::string_view text, const Source& source, const Limits& lim
     }
     at += c.size;
   }
+  if (const auto found = FindUnseen(text)) {
+    return RefuseIn(source, MarkAt(text, found->offset), KeyOfLine(text, found->offset), found->message, found->fix);
+  }
   return Status::Ok();
+}
+
+// Behind the parser's words stands what on that line looks like YAML and is none.
+Status RefuseNoYaml(std::string_view text, const Source& source, const YAML::Exception& error) {
+  const Mark mark = error.mark.is_null() ? Mark{} : FromYaml(error.mark);
+  std::size_t begin = 0;
+  for (int line = 1; line < mark.line && begin < text.size(); ++line) {
+    begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
+  }
+  if (const auto found = FindCulprit(text, begin)) {
+    return RefuseIn(source, MarkAt(text, found->offset), KeyOfLine(text, found->offset),
+                    "not valid YAML: " + found->message, found->fix);
+  }
+  return RefuseIn(source, mark, "", "not valid YAML: " + EscapedStart(error.msg, 200));
 }
 
 Result<std::vector<NodePtr>> ParseDocuments(std::string_view text, const Source& source, const Limits& limits) {
@@ -309,8 +343,7 @@ Result<std::vector<NodePtr>> Parse(std::string_view text, const Source& source, 
   } catch (const Refused& refused) {
     return refused.status;
   } catch (const YAML::Exception& error) {
-    const Mark mark = error.mark.is_null() ? Mark{} : FromYaml(error.mark);
-    return RefuseIn(source, mark, "", "not valid YAML: " + EscapedStart(error.msg, 200));
+    return RefuseNoYaml(text, source, error);
   } catch (const std::exception& error) {
     return RefuseWhole(source, "not valid YAML: " + EscapedStart(error.what(), 200));
   }

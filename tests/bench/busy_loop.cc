@@ -38,7 +38,7 @@ BusyLoop::BusyLoop(const Options& options, std::unique_ptr<store::Store> store) 
   server::SchedulerLoop::Options loop;
   loop.clock = server::MonotonicWallClock();
   loop.observer = this;
-  loop.ended_jobs_max = options.ended_jobs_max;
+  loop.history.ended_jobs_max = options.ended_jobs_max;
   loop.policy.node_lost_after = Hours(1'000'000);
   loop.policy.starvation_bound = Hours(1'000'000);
   loop_ = server::SchedulerLoop::Open(std::move(loop), std::move(store)).value();

@@ -12,7 +12,10 @@ from cluster.spec import Examples
 from figures import filesystem_of
 
 # Thousands of jobs wait in some benchmarks' queues.
-BOUNDS = "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
+BOUNDS = (
+    "  unfinished_jobs_max: 1000000\n  unfinished_jobs_per_user_max: 1000000\n"
+    "  unfinished_spec_bytes_max: 1TiB\n  unfinished_spec_bytes_per_user_max: 1TiB\n"
+)
 PREFIX = "glim-b-"  # short: LocalCluster's sockets lie below
 
 

@@ -47,6 +47,7 @@ class Bench {
   explicit Bench(const Options& options) : options_(options) {
     policy_.node_lost_after = Hours(1'000'000);
     policy_.unfinished_jobs_max = policy_.unfinished_jobs_per_user_max = 10'000'000;
+    policy_.unfinished_spec_bytes_max = policy_.unfinished_spec_bytes_per_user_max = std::int64_t{1} << 40;
     policy_.starvation_bound = Hours(1'000'000);
     AddNodes();
     while (Submit(1)) Settle();

@@ -73,6 +73,19 @@ def test_both_languages_have_the_same_parts_links_and_commands():
     assert skeleton("README.md") == skeleton("README.zh.md")
 
 
+@pytest.mark.parametrize("readme", READMES)
+def test_its_first_screen_says_what_has_run_on_what_and_what_is_not_there(readme):
+    first = read(readme).split("<picture>")[0]
+    assert len(first.splitlines()) <= 20
+    for word in (
+        "(docs/explanation/limits.md)",
+        "(docs/explanation/limits.md#what-has-run-on-what)",
+        "H200",
+        "Debian 12",
+    ):
+        assert word in first
+
+
 @pytest.mark.parametrize("readme, other", [READMES, READMES[::-1]])
 def test_each_language_leads_to_the_other(readme, other):
     assert f"({other})" in "".join(read(readme).splitlines()[:4])

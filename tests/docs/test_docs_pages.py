@@ -4,7 +4,7 @@ of today. docs/check says the same at the terminal."""
 import pytest
 
 from doctools import checks, flow, reference
-from doctools.page import TABLE, slug_of
+from doctools.page import TABLE, all_pages, slug_of
 
 CLUSTERS = {
     "INFEASIBLE",
@@ -96,6 +96,12 @@ def test_what_a_block_names_that_nobody_runs_is_there():
 def test_a_name_in_it_that_is_not_there_is_found(page, line):
     (found,) = checks.unknown_names_of_excused_blocks([page(f"<!-- not run: it takes a week -->\n```\n{line}\n```")])
     assert found.startswith("docs/planted.md:2: there is no ")
+
+
+def test_no_page_has_an_operator_trust_every_nodes_root():
+    """docs/security.md asks for root_squash."""
+    typed = [(page.name, block.line) for page in all_pages() for block in page.blocks if "no_root_squash" in block.text]
+    assert typed == []
 
 
 def test_snippets_read():

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-import raw_http2 as h2
 
+from cluster import raw_http2 as h2
 from cluster.folders import make_folder, remove_folder
 from conftest import own_stage
 

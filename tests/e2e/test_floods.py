@@ -9,14 +9,17 @@ import ssl
 import threading
 
 import pytest
-import raw_http2 as h2
 
+from cluster import header_flood
+from cluster import raw_http2 as h2
+from cluster.greedy_user import GreedyUser
 from cluster.local_cluster import CONFIG
 from cluster.processes import SLOWER, wait_until
 from conftest import own_stage
 
 MIB = 1 << 20
 ONE = {"n1": ("A", "a1")}
+GREEDY_S = float(os.environ.get("GLIM_TEST_GREEDY_S", 15))  # the part `hostile` of tests/nightly: a minute
 LIMITS = "limits: {user: {queued_mib: 4, calls: 100}}\n"
 
 
@@ -120,6 +123,22 @@ def test_who_does_not_take_the_answers_gets_no_more_and_others_do(small):
     assert os.path.exists(f"/proc/{pid}")
 
 
+def test_who_takes_what_he_can_get_costs_little_and_is_told(fresh_folder):
+    """A user who submits as fast as he can, in every way at a time: his bounds count bytes."""
+    with own_stage(fresh_folder, nodes=ONE) as stage:
+        greedy = GreedyUser(stage.cluster, "kim")
+        memory, store = greedy.spend(GREEDY_S)
+        print(f"{memory / MIB:.0f} MiB of memory, {store / MIB:.0f} MiB of store: {greedy.taken}, {greedy.told}")
+        assert memory < 224 * MIB and store < 64 * MIB  # 141 MiB here; without the bounds 500 MiB in 5 s
+        assert ("OVERLOADED", "limits.user.changes_kib_per_second") in greedy.told, greedy.told
+        assert "TOO_MANY_BYTES" in greedy.words, greedy.told
+        assert "unfinished_spec_bytes_per_user_max" in greedy.words["TOO_MANY_BYTES"], greedy.words
+        assert "try again in" in greedy.words["OVERLOADED"], greedy.words
+        stage.glim.submit(stage.examples.make("modest", "true"), user="ben")
+        greedy.cancel_all()
+        stage.cluster.wait_idle(60)
+
+
 @contextlib.contextmanager
 def strangers(server, connections, calls):
     """Ask without a token where to log in, over TLS, and let no answer through."""
@@ -139,6 +158,16 @@ def strangers(server, connections, calls):
             connection.sendall(sent)
             stack.callback(connection.close)
         yield
+
+
+def test_headers_without_end_are_hung_up_on_whoever_sends_them(fresh_folder):
+    """A stranger, a user after a good call, a node with its certificate: four of each at a time, again and again."""
+    with own_stage(fresh_folder, nodes=ONE) as stage:
+        for who in header_flood.PEERS:
+            for _ in range(2):
+                with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                    print(*pool.map(lambda _, who=who: header_flood.try_flood(stage.cluster, who), range(4)), sep="\n")
+        assert stage.glim.run("queue").returncode == 0
 
 
 def test_strangers_do_not_lock_out_who_has_a_token(fresh_folder):

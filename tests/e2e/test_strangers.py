@@ -8,8 +8,8 @@ import threading
 import time
 
 import pytest
-import raw_http2 as h2
 
+from cluster import raw_http2 as h2
 from cluster.local_cluster import CONFIG
 from cluster.processes import SLOWER, wait_until
 from conftest import own_stage

@@ -19,7 +19,7 @@ from cluster.spec import Examples
 from event_times import EventTimes
 from postgres import Postgres
 from records import read_accounts
-from strikes import Strikes
+from strikes import GREEDY, GREEDY_UID, Strikes
 from trouble import Trouble
 from workload import USERS, Workload
 
@@ -51,10 +51,13 @@ POLICY = """\
   restore_backoff_max: 2s
   start_failures_max: 20
   fabric_private: true
+  unfinished_spec_bytes_per_user_max: 4MiB
   quotas:
     default_user: {normal: 4, high: 2, very_high: 1}
     pools: {small: {very_high: 2}}
 """
+# What one user may take is less than the small disk of the store.
+LIMITS = "limits: {user: {changes_kib_per_second: 64}}\n"
 LIVE = 12  # unfinished jobs at a time
 RECOVERY_S = 60
 DRAIN_S = 300
@@ -81,7 +84,7 @@ class Life:
             bin_folder,
             os.path.join(folder, "c"),
             nodes=NODES,
-            config=CONFIG.replace("health: {", "health: {lemons: {cordon_times: 0}, ") + POLICY,
+            config=LIMITS + CONFIG.replace("health: {", "health: {lemons: {cordon_times: 0}, ") + POLICY,
             runtime=runtime,
             replica_memory="16MiB",
             checkpoint_root=True,
@@ -120,7 +123,7 @@ class Life:
 
     def make_users(self):
         """In containers tasks are their users, who have nothing of each other."""
-        for user, uid in USERS.items():
+        for user, uid in {**USERS, GREEDY: GREEDY_UID}.items():
             self.cluster.glim.text("admin", "user", "set", user, "--uid", uid, "--gid", uid, "-y")
 
     # ---- jobs
@@ -187,7 +190,8 @@ class Life:
 
     def check(self):
         glim = self.cluster.glim
-        listed = [(job["id"], job["spec"]["name"]) for job in glim.json("queue", "--all")["jobs"]]
+        rows = [job for job in glim.json("queue", "--all")["jobs"] if job["user"] != GREEDY]
+        listed = [(job["id"], job["spec"]["name"]) for job in rows]
         events = [json.loads(line) for line in glim.text("-o", "json", "events", "--since", "7d").splitlines()]
         lost = self.event_times.moments(events, ("node_lost", "node_quarantined"))
         heard = self.event_times.moments(events, ("node_ready", "node_returned"))

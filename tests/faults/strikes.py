@@ -6,8 +6,13 @@ import os
 import signal
 import time
 
+from cluster import header_flood
 from cluster.processes import all_pids, environment_of, kill_process, start_time
+from cluster.greedy_user import MIB, GreedyUser
 from strikes_of_world import StrikesOfWorld
+
+GREEDY, GREEDY_UID = "max", 1_900_000_105  # no user of the workload's
+GREEDY_MEMORY_MAX, GREEDY_STORE_MAX = 224 * MIB, 64 * MIB  # the bounds are smaller here (life.py)
 
 
 class Strikes(StrikesOfWorld):
@@ -39,6 +44,8 @@ class Strikes(StrikesOfWorld):
             "stop_rank",
             "node_death",
             "kill_replica",
+            "flood_headers",
+            "greedy_user",
         ]
         if self.cluster.network:
             names += ["partition", "kill_init"]
@@ -113,6 +120,23 @@ class Strikes(StrikesOfWorld):
         self._last(8)
         self.postgres.start()
         return "PostgreSQL, for a while"
+
+    # ---- peers
+
+    def flood_headers(self):
+        """Whoever reaches a port; that it is hung up on at once is a part of the fault."""
+        return "; ".join(header_flood.try_flood(self.cluster, who) for who in header_flood.PEERS)
+
+    # ---- users
+
+    def greedy_user(self):
+        """Takes what he can get, and costs the scheduler no more than a user may; all others' jobs go on meanwhile."""
+        greedy = GreedyUser(self.cluster, GREEDY)
+        memory, store = greedy.spend(self.rng.uniform(2, 8))
+        greedy.cancel_all()
+        assert memory < GREEDY_MEMORY_MAX, f"{GREEDY} took {memory >> 20} MiB of the scheduler's memory"
+        assert store < GREEDY_STORE_MAX, f"{GREEDY} took {store >> 20} MiB of its store"
+        return f"the scheduler: {sum(greedy.told.values())} calls refused"
 
     # ---- tasks
 

@@ -12,7 +12,9 @@ from .items import MINUTE, Item, fuzz_items, last_line, pytest_item, seed_items
 SEEDS, SEED_PARTS, PORTION = 10000, 3, 50  # a seed takes a second of a core
 EVENTS = 5000
 STORIES, MOVES, HOSTILE_ROUNDS, REDUCE_ROUNDS = 10, 200, 500, 1000
+GREEDY_S = 60
 LIVES, ROUNDS_A_LIFE = 25, 20
+CONTRACT_FORMS = 10
 FUZZ_RUNS = 1_000_000
 
 # What a part goes by, as pathspecs. A part that was cut off goes on as long as these files are as they were.
@@ -106,9 +108,22 @@ def _stories(tree):
     return [pytest_item(f"story {at}", f"{test}[{at}]", env, 15 * MINUTE) for at in range(1, STORIES + 1)]
 
 
+def _hostile(tree):
+    source, rounds = "nodeagent/agent_hostile_test.cc", {"GLIM_HOSTILE_ROUNDS": str(HOSTILE_ROUNDS)}
+    test = "tests/e2e/test_floods.py::test_who_takes_what_he_can_get_costs_little_and_is_told"
+    greedy = pytest_item("greedy user", test, {"GLIM_TEST_GREEDY_S": str(GREEDY_S)}, 10 * MINUTE)
+    return [*tree.cases_in(source, portion=1, **rounds), greedy]
+
+
 def _newcomer(tree):
     test = "tests/e2e/test_newcomer.py::test_ones_own_job_comes_back_on_other_nodes"
     return [pytest_item("newcomer", test, {"GLIM_TEST_MOVES": str(MOVES)}, 90 * MINUTE)]
+
+
+def _contract(tree):
+    test = "sdk/python/tests/contract/test_contract_new_processes.py::test_a_form_by_wholly_new_processes"
+    env = {"GLIM_TEST_CONTRACT": "all"}
+    return [pytest_item(f"contract {at}", f"{test}[{at}]", env, 30 * MINUTE) for at in range(1, CONTRACT_FORMS + 1)]
 
 
 def _faults(store, runtime):
@@ -162,13 +177,12 @@ PARTS = (
         portion=1,
         GLIM_HFREDUCE_ROUNDS=str(REDUCE_ROUNDS),
     ),
-    _of_source(
+    Part(
         "hostile",
-        f"{HOSTILE_ROUNDS} tasks that do what they can to stay, in each runtime",
-        "nodeagent/agent_hostile_test.cc",
-        PROGRAMS,
-        portion=1,
-        GLIM_HOSTILE_ROUNDS=str(HOSTILE_ROUNDS),
+        f"{HOSTILE_ROUNDS} tasks that do what they can to stay, in each runtime; a user who takes what he can get",
+        _hostile,
+        sources=(*PROGRAMS, "deploy", "tests/e2e"),
+        preset="release",
     ),
     _fuzz(
         "fuzz-readers",
@@ -194,6 +208,14 @@ PARTS = (
         preset="release",
     ),
     Part("newcomer", f"a newcomer's job, interrupted {MOVES} times, in each runtime", _newcomer, preset="release"),
+    Part(
+        "contract",
+        f"{CONTRACT_FORMS} forms of training loops, stopped and killed at each step, by wholly new processes",
+        _contract,
+        sources=("CMakeLists.txt", "CMakePresets.json", "cmake", "sdk"),
+        preset="release",
+        targets=lambda tree: ["glim_sdk_sessions"],
+    ),
     _faults("sqlite", "process"),
     _faults("postgres", "runc"),
     _command(

@@ -143,23 +143,22 @@ def main():
         model = with_fixed_buckets(make_model())
         optim = torch.optim.Adam(model.parameters(), lr=3e-3)
         run.track(model=model, optim=optim, sampler=sampler, seed=args.seed)
-        step = run.restore()
+        run.restore()
         log = StepLog(args.out, rank)
-        print(f"rank {rank} of {world} begins with step {step}", flush=True)
+        print(f"rank {rank} of {world} begins with step {run.step}", flush=True)
         for images, labels in run.steps(loader, epochs=args.epochs, save_every=args.save_every):
             began = time.monotonic()
             optim.zero_grad()
             loss = nn.functional.cross_entropy(model(images), labels)
             loss.backward()
             optim.step()
-            log.add(step, images, labels)
+            log.add(run.step, images, labels)
             run.progress(loss=loss.item())
-            step += 1
             time.sleep(max(0.0, args.step_ms / 1000 - (time.monotonic() - began)))
     if run.stopped:
-        print(f"rank {rank} stopped before step {step}", flush=True)
+        print(f"rank {rank} stopped before step {run.step}", flush=True)
     elif rank == 0:
-        write_result(args.out, model.module, step, world)
+        write_result(args.out, model.module, run.step, world)
 
 
 def end_process():

@@ -82,22 +82,10 @@ class Init {
   }
 
   void Wait() {
-    pollfd waits[] = {{signals_.get(), POLLIN, 0}, {control_open_ ? kControl : -1, POLLIN, 0}};
-    (void)::poll(waits, 2, -1);
+    pollfd ended{signals_.get(), POLLIN, 0};
+    (void)::poll(&ended, 1, -1);
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) > 0) {
-    }
-    if (waits[1].revents != 0) Hear();
-  }
-
-  void Hear() {
-    unsigned char order[2];
-    if (::recv(kControl, order, sizeof order, MSG_WAITALL) != sizeof order || order[0] != kSignal) {
-      control_open_ = false;
-      return;
-    }
-    for (std::size_t i = 0; i < pids_.size(); ++i) {
-      if (!exited_[i]) ::kill(-pids_[i], order[1]);  // not reaped yet: the number is still its own
     }
   }
 
@@ -105,7 +93,6 @@ class Init {
   UniqueFd signals_;
   std::vector<pid_t> pids_;
   std::vector<bool> exited_;
-  bool control_open_ = true;
 };
 
 Result<LaunchSpec> ReceiveLaunch() {

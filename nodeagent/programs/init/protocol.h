@@ -5,7 +5,6 @@
 //                  PID is the container's own number for it, FAULT a word of start_fault.h
 //   shim -> init   one byte 'g': go on. Until then no rank is reaped, so that its process can be found
 //   init -> shim   "exited I WAIT_STATUS" for each rank
-//   shim -> init   two bytes, 's' and a signal's number: to every rank's process group
 //
 // The ranks' output goes to descriptors kFirstOutput + I. When the shim is gone, init goes on without it; it ends when
 // no process is left in the container but itself.
@@ -16,6 +15,5 @@ namespace glim::nodeagent {
 inline constexpr int kControl = 3;
 inline constexpr int kFirstOutput = 4;
 inline constexpr char kGo = 'g';
-inline constexpr char kSignal = 's';
 
 }  // namespace glim::nodeagent

@@ -250,11 +250,6 @@ std::vector<Container::Exit> Container::TakeExits() {
   return exits;
 }
 
-void Container::Signal(int signal) {
-  const char order[] = {kSignal, static_cast<char>(signal)};
-  if (control_) (void)::send(control_.get(), order, sizeof order, MSG_NOSIGNAL);
-}
-
 Container::MemoryKills Container::CountMemoryKills() const {
   MemoryKills kills;
   // "oom_kill N" in memory.events (version 2) and memory.oom_control (version 1, Linux 4.13): of its processes, whoever

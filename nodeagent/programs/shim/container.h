@@ -30,7 +30,6 @@ class Container {
   int control() const { return control_.get(); }  // readable when TakeExits has something; -1 when nothing more comes
   pid_t init() const { return init_; }
   std::vector<Exit> TakeExits();
-  void Signal(int signal);
   // How often the kernel killed one of its processes for want of memory, and whether it was the container's own limit
   // that was reached; else the whole node's, or that of a group above.
   struct MemoryKills {

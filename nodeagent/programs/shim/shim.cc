@@ -72,6 +72,7 @@ Status Shim::Run() {
     }
     Reap();
     if (killing_ && !childless_ && NowTicks() >= next_kill_ms_) KillAgain();
+    if (request_ && !request_->is_over() && !childless_) request_->Continue(NowTicks());
     if (unsaved_ && !childless_) SaveStatus();
   }
   if (container_) EndContainer();
@@ -150,8 +151,12 @@ void Shim::HandleSignals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SignalRanksSignal()) SignalRanks(info.ssi_int);
-    if (signal == TerminateSignal()) SignalAll(SIGTERM);
+    if (signal == SignalRanksSignal()) AskToLeave(ToSignalOrder(info.ssi_int));
+    if (signal == TerminateSignal()) {
+      SignalAll(SIGTERM);
+      if (request_) request_->LetGoOn();
+      request_.reset();
+    }
     if (signal == KillSignal() && !killing_) {
       killing_ = true;
       next_kill_ms_ = 0;
@@ -256,22 +261,30 @@ bool Shim::Drained() const {
   return true;
 }
 
-// Those in its group, and those below the shim: a task of root's may have moved a process out of the group.
+// Those in its group, and those below the shim: a task of root's may have moved a process out of the group. Without
+// what is Glim's own in it.
+std::vector<ProcessInfo> Shim::TaskProcesses() const {
+  std::vector<ProcessInfo> processes = Descendants(ListProcesses(), ::getpid());
+  std::set<pid_t> known = {::getpid()};
+  for (const ProcessInfo& process : processes) known.insert(process.pid);
+  if (!spec_.group.empty()) {
+    for (const pid_t pid : GroupMembers(spec_.group, kMembersMax)) {
+      const auto process = known.contains(pid) ? std::nullopt : ReadProcess(pid);
+      if (process && !process->gone) processes.push_back(*process);
+    }
+  }
+  if (container_) std::erase_if(processes, [&](const ProcessInfo& one) { return one.pid == container_->init(); });
+  return processes;
+}
+
 void Shim::SignalAll(int signal) {
   if (signal == SIGKILL && !spec_.group.empty()) KillGroup(spec_.group);
-  std::set<pid_t> told;
-  for (const ProcessInfo& process : Descendants(ListProcesses(), ::getpid())) {
-    if (SignalProcess(process, signal)) told.insert(process.pid);
-  }
-  if (signal == SIGKILL || spec_.group.empty()) return;
-  for (const pid_t pid : GroupMembers(spec_.group, kMembersMax)) {
-    const auto process = told.contains(pid) ? std::nullopt : ReadProcess(pid);
-    if (process) SignalProcess(*process, signal);
-  }
+  for (const ProcessInfo& process : TaskProcesses()) SignalProcess(process, signal);
 }
 
 // How long to wait for anything else; -1: as long as it takes.
 int Shim::PauseMs() const {
+  if (!killing_ && request_ && !request_->is_over()) return LeaveRequest::kPauseMs;
   if (!killing_) return unsaved_ ? kSaveAgainMs : -1;
   return static_cast<int>(std::clamp<std::int64_t>(next_kill_ms_ - NowTicks(), 0, kKillPauseMaxMs));
 }
@@ -282,12 +295,14 @@ void Shim::KillAgain() {
   next_kill_ms_ = NowTicks() + kill_pause_ms_;
 }
 
-void Shim::SignalRanks(int signal) {
-  if (container_) return container_->Signal(signal);
+void Shim::AskToLeave(const SignalOrder& order) {
+  if (request_) request_->LetGoOn();
+  std::set<pid_t> ranks;
   for (const RankStatus& rank : status_.ranks) {
-    // Not reaped yet, so the pid and with it the group are still its own.
-    if (!rank.exited) ::kill(-rank.pid, signal);
+    if (!rank.exited) ranks.insert(rank.pid);
   }
+  request_.emplace(
+      order, [this] { return TaskProcesses(); }, ranks, NowTicks());
 }
 
 void Shim::NoteFirstOutput() {

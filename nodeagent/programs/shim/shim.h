@@ -7,11 +7,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "nodeagent/programs/init/rank_process.h"
 #include "nodeagent/programs/shim/container.h"
+#include "nodeagent/programs/shim/leave_request.h"
 #include "nodeagent/task/log_files.h"
 #include "nodeagent/task/task_files.h"
 #include "sdk/io/spare_file.h"
@@ -46,10 +48,11 @@ class Shim {
   void EndContainer();
   void ReadOutput(Rank& rank);
   bool Drained() const;
+  std::vector<ProcessInfo> TaskProcesses() const;
   void SignalAll(int signal);
   int PauseMs() const;
   void KillAgain();
-  void SignalRanks(int signal);
+  void AskToLeave(const SignalOrder& order);
   void NoteFirstOutput();
   void SaveStatus();
   void SaveLastStatus();
@@ -63,6 +66,7 @@ class Shim {
   SpareFile spare_;       // for the status, on a full disk
   SpareFile last_spare_;  // for the last one alone: what ranks fill at once may take the room of an earlier one
   bool unsaved_ = false;  // the status file does not say all that is known
+  std::optional<LeaveRequest> request_;  // the newest
   bool killing_ = false;
   std::int64_t next_kill_ms_ = 0;  // on the clock of NowTicks; while killing
   std::int64_t kill_pause_ms_ = 0;

@@ -127,6 +127,10 @@ int Saved(const SavedArguments& saved, double timeout_s) {
                 timeout_s);
 }
 
+int SaveFailed(std::int64_t step, const std::string& error, double timeout_s) {
+  return SayOne({{"type", "save_failed"}, {"step", step}, {"error", error.substr(0, kReasonBytesMax)}}, timeout_s);
+}
+
 int Restored(std::int64_t step, double seconds, double timeout_s) {
   return SayOne({{"type", "restored"}, {"step", step}, {"duration_ms", seconds * 1000}}, timeout_s);
 }

@@ -24,6 +24,8 @@ struct SavedArguments {
 int Interrupted(bool wait, double timeout_s);
 int Progress(std::int64_t step, double step_s, double timeout_s);
 int Saved(const SavedArguments& saved, double timeout_s);
+// `step` -1: the last one that was reported.
+int SaveFailed(std::int64_t step, const std::string& error, double timeout_s);
 int Restored(std::int64_t step, double seconds, double timeout_s);
 // `path` empty: GLIM_RESUME_PATH; `step` -1: GLIM_RESUME_STEP.
 int RestoreFailed(std::int64_t step, std::string path, const std::string& error, double timeout_s);

@@ -40,11 +40,15 @@ int Main(int argc, char** argv) {
   saved->add_option("--shards", save.shards, "of how many")->check(CLI::PositiveNumber);
   saved->add_option("--seconds", save.seconds, "how long it took")->check(FromZero());
 
+  std::string path, error;
+  auto* save_failed = app.add_subcommand("save-failed", "a save could not be made: glim status says so until the next");
+  save_failed->add_option("--step", step, "the last step in it (the last one reported)")->check(FromZero());
+  save_failed->add_option("message", error, "why")->required();
+
   auto* restored = app.add_subcommand("restored", "the job went on from step N");
   restored->add_option("step", step)->required()->check(FromZero());
   restored->add_option("--seconds", seconds, "how long that took")->check(FromZero());
 
-  std::string path, error;
   auto* restore_failed =
       app.add_subcommand("restore-failed",
                          "the save that the job was to go on from cannot be had: exit with an error after this, and "
@@ -62,6 +66,7 @@ int Main(int argc, char** argv) {
   if (*interrupted) return Interrupted(wait, timeout_s);
   if (*progress) return Progress(step, seconds, timeout_s);
   if (*saved) return Saved(save, timeout_s);
+  if (*save_failed) return SaveFailed(step, error, timeout_s);
   if (*restored) return Restored(step, seconds, timeout_s);
   if (*restore_failed) return RestoreFailed(step, path, error, timeout_s);
   if (*needs) return Needs(seconds, timeout_s);

@@ -12,6 +12,7 @@
 #include "nodeagent/programs/validate/pair_test.h"
 #include "nodeagent/validate/judge.h"
 #include "nodeagent/validate/pairs.h"
+#include "sdk/base/host_port.h"
 #include "sdk/hfreduce/environment/environment.h"
 #include "sdk/hfreduce/rendezvous/tcp_store.h"
 #include "sdk/io/random_bytes.h"
@@ -60,6 +61,7 @@ Result<Meeting> MeetingOfJob() {
 Result<Meeting> MeetingOf(const Options& options) {
   if (options.alone) return Meeting();
   if (options.rendezvous.empty()) return MeetingOfJob();
+  if (const auto read = ParseHostPort("--rendezvous", options.rendezvous); !read.ok()) return read.status();
   const Result<net::SocketAddress> address = net::ParseAddress(options.rendezvous);
   if (!address.ok()) return address.status();
   return Meeting{address->Host(), address->port(), options.rank, options.ranks};

@@ -150,6 +150,9 @@ class Checker {
     } else {
       Expect(state_.accounts().users.contains(token.user), "token ", token.id, " is of a user who is no more");
     }
+    const bool counts = !token.expires_at || token.expires_at > now_;
+    const bool opened = token.session_of.empty() || state_.identity().tokens.Find(token.session_of) != nullptr;
+    Expect(!counts || opened, "token ", token.id, " is a session of a token that is no more");
   }
 
   void CheckReplicas(const Attempt& attempt) {
@@ -216,7 +219,7 @@ class Checker {
     CheckSave(job, live);
     const bool may_run = job.state != JobState::kQueued && job.state != JobState::kHeld;
     Expect(may_run || !LimitUsedUp(policy_, job), who, " waits, and its time limit is used up");
-    const bool counted = state_.index().unfinished_by_user.contains(job.user);
+    const bool counted = state_.index().kept.unfinished_by_user.contains(job.user);
     Expect(IsTerminal(job.state) || counted, who, " is not counted among its user's");
     Expect(job.durable.attempt <= job.attempts, who, " has a save of an attempt that was not yet");
     for (const std::int64_t gpu_ms : job.ledger) Expect(gpu_ms >= 0, who, ": a negative entry in the ledger");

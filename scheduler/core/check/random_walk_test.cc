@@ -68,7 +68,7 @@ class Walk {
       c_.SetRule(NodeId(n), {});
       c_.Do(ReturnNode{"n" + std::to_string(n)});
     }
-    for (int turn = 0; turn < 400 && c_.state().index().unfinished > 0; ++turn) {
+    for (int turn = 0; turn < 400 && c_.state().index().kept.unfinished.jobs > 0; ++turn) {
       c_.Settle();
       for (std::uint64_t id = 1; id < c_.state().next_job_id.value; ++id) Bring(JobId(id));
       c_.Advance(Seconds(31));

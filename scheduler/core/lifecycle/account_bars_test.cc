@@ -186,6 +186,38 @@ TEST(AccountRules, AreToldWithTheFieldAndTheWayOut) {
   EXPECT_TRUE(c.Change({{kim}, user([](User& u) { u.uid = u.gid = 1000; })}).status.ok());
 }
 
+TEST(AccountRules, RootsIdsAreNoUsersOwn) {
+  Two c;
+  struct Row {
+    std::uint32_t uid, gid;
+    std::vector<std::uint32_t> groups;
+    const char* field;
+  };
+  const auto lee = [](const Row& row) {
+    User user{"lee", {"vision"}};
+    user.uid = row.uid;
+    user.gid = row.gid;
+    user.groups = row.groups;
+    return user;
+  };
+  for (const Row& row : {Row{0, 0, {0, 42, 6}, "uid"}, Row{0, 1001, {}, "uid"}, Row{1001, 0, {}, "gid"},
+                         Row{1001, 1001, {42, 0, 6}, "groups"}}) {
+    const Status status = c.Change({{lee(row)}}).status;
+    EXPECT_EQ(status.field(), row.field);
+    EXPECT_EQ(status.message(), "0 is root's, which no task has");
+    EXPECT_FALSE(status.fix().empty());
+  }
+  EXPECT_TRUE(c.Change({{lee({1001, 1001, {42, 6}, ""})}}).status.ok()) << "the system's, which the policy may list";
+  // A row of an earlier release: another change of it is not refused for what it had.
+  User old = lee({0, 0, {0}, ""});
+  Accounts accounts = c.state().accounts();
+  accounts.Change({old});
+  c.state().SetAccounts(std::move(accounts));
+  old.disabled = true;
+  EXPECT_TRUE(c.Change({{old}}).status.ok());
+  EXPECT_TRUE(c.state().accounts().users.at("lee").disabled);
+}
+
 // What is said to mend it does.
 TEST(AQuotaThatRefuses, NamesTheCommandsThatLetTheJobIn) {
   const auto row = [](QuotaOf of, const std::string& subject, PriorityClass priority, std::uint32_t nodes,

@@ -93,8 +93,23 @@ struct Checker {
       if (!accounts.teams.contains(team)) return NoSuchTeam("teams", team);
     }
     if (Status s = CheckRole(row); !s.ok()) return s;
+    if (Status s = CheckNotRoots(row); !s.ok()) return s;
     if (Status s = CheckGids(row); !s.ok()) return s;
     return row.uid ? CheckUid(row) : Status::Ok();
+  }
+
+  // What a row has had since before this was refused is no reason to refuse another change, such as disabling the user.
+  Status CheckNotRoots(const User& row) const {
+    const auto old = accounts.users.find(row.name);
+    const User before = old == accounts.users.end() ? User{} : old->second;
+    const auto refuse = [](const char* field, const char* fix) {
+      return InvalidArgument(field, "0 is root's, which no task has", fix);
+    };
+    const auto has_roots = [](const User& user) { return std::count(user.groups.begin(), user.groups.end(), 0U) > 0; };
+    if (row.uid == 0U && before.uid != 0U) return refuse("uid", "give the user's own, or none");
+    if (row.gid == 0U && before.gid != 0U) return refuse("gid", "give the user's own, or none");
+    if (has_roots(row) && !has_roots(before)) return refuse("groups", "leave it out");
+    return Status::Ok();
   }
 
   static Status CheckRole(const User& row) {

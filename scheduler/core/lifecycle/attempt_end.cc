@@ -124,18 +124,33 @@ std::string LostInWords(const Attempt& attempt) {
   return std::to_string(attempt.steps_lost) + (attempt.steps_lost == 1 ? " step lost" : " steps lost");
 }
 
+// Of an attempt that has succeeded: docs/decisions/0008-what-is-left-behind-is-stopped.md.
+std::string LeftBehindInWords(const std::vector<const Task*>& tasks) {
+  std::uint32_t count = 0;
+  std::string names;
+  for (const Task* task : tasks) {
+    count += task->left_behind;
+    if (names.empty()) names = task->left_names;
+  }
+  if (count == 0) return "";
+  return (count == 1 ? "a process" : std::to_string(count) + " processes") + " that its ranks had left running " +
+         (count == 1 ? "was" : "were") + " stopped at its end (" + names +
+         "): end the script with `wait` if it is to wait for them";
+}
+
 // `attempt` has its steps_lost already.
 std::string Describe(const Ending& ending, const Attempt& attempt, const std::string& limit) {
   const std::string& stop_message = attempt.message;
+  const std::string why = attempt.failed_rank >= 0 ? stop_message : "";
   const std::int64_t saved = attempt.durable_step;
   const std::string steps = LostInWords(attempt);
   switch (ending.outcome) {
-    case Outcome::kInterrupted: return Left(ending.save) + ", " + steps;
+    case Outcome::kInterrupted: return Left(ending.save) + ", " + steps + (why.empty() ? "" : "; " + why);
     case Outcome::kTimeout:
       return limit + "; " +
              (ending.save == SaveResult::kSaved ? "saved at step " + std::to_string(saved)
-                                                : Left(ending.save) + ", " + steps);
-    case Outcome::kSucceeded: return "";
+                                                : Left(ending.save) + ", " + steps + (why.empty() ? "" : "; " + why));
+    case Outcome::kSucceeded: return stop_message;
     case Outcome::kNodeFailure:
     case Outcome::kGpuFailure:
     case Outcome::kNetwork:
@@ -151,6 +166,19 @@ void NameFirstFailure(Changes& changes, AttemptId id, const std::vector<const Ta
   const Attempt& attempt = changes.attempt(id);
   const FailedRank failed = FirstFailure(tasks, attempt.stop_at, attempt.failed_rank);
   if (!failed) return;
+  const std::string message = DescribeFailure(changes.node(failed.task->node).name, failed);
+  changes.EditAttempt(id, [&](Attempt& row) {
+    row.failed_rank = static_cast<std::int32_t>(failed.rank->rank);
+    row.exit_code = failed.rank->exit_code;
+    row.message = message;
+  });
+}
+
+// It was asked by a signal, and a rank has ended with an error: no word of it that it has saved need be true. A death
+// by that very signal is what happens to a program that does not handle it, and a shell tells of that as its own code.
+void NameErrorAfterSignal(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
+  const FailedRank failed = FirstFailure(tasks, {}, -1);
+  if (!failed || failed.rank->exit_code > 128) return;
   const std::string message = DescribeFailure(changes.node(failed.task->node).name, failed);
   changes.EditAttempt(id, [&](Attempt& row) {
     row.failed_rank = static_cast<std::int32_t>(failed.rank->rank);
@@ -195,6 +223,11 @@ void EndAttempt(Changes& changes, AttemptId id) {
     cause = FindCause(changes, id, ending);
   }
   const Agreement* const open = changes.attempt(id).open_agreement();
+  const bool by_signal = open && open->state == AgreementState::kSignalled;
+  if (by_signal && changes.attempt(id).stop == StopCause::kNone) NameErrorAfterSignal(changes, id, tasks);
+  if (ending.outcome == Outcome::kSucceeded) {
+    changes.EditAttempt(id, [&](Attempt& row) { row.message = LeftBehindInWords(tasks); });
+  }
   const std::optional<Agreement> was = open ? std::optional(*open) : std::nullopt;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     attempt.steps_lost = StepsLost(attempt, ending.outcome);

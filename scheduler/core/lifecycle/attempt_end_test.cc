@@ -29,6 +29,17 @@ void Interrupt(Cluster& c) { c.Submit(Spec(2, PriorityClass::kHigh), "bob"); }
 const End kEnds[] = {
     {"success", [](Cluster& c, JobId job) { c.Finish(job); }, Outcome::kSucceeded, SaveResult::kNone, 0,
      JobState::kSucceeded, ""},
+    {"success, and something still ran",
+     [](Cluster& c, JobId job) {
+       c.Edit(job, 1, [](ObservedTask& task) {
+         task.left_behind = 2;
+         task.left_names = "cp, sleep";
+       });
+       c.Finish(job);
+     },
+     Outcome::kSucceeded, SaveResult::kNone, 0, JobState::kSucceeded,
+     "2 processes that its ranks had left running were stopped at its end (cp, sleep): end the script with `wait` if "
+     "it is to wait for them"},
     {"saved and left",
      [](Cluster& c, JobId) {
        Interrupt(c);

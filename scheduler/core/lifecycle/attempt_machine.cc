@@ -13,6 +13,7 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_labels.h"
+#include "scheduler/core/lifecycle/save_failure.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/planted.h"
@@ -126,6 +127,7 @@ void AdvanceAttempt(Changes& changes, AttemptId id) {
   const Attempt* start = changes.state().FindAttempt(id);
   if (!start || start->state == AttemptState::kEnded || start->state == AttemptState::kClaimed) return;
   AdvanceProgress(changes, id, TasksOf(changes.state(), id));
+  SeeSaveFailures(changes, id, TasksOf(changes.state(), id));
   SeeRunning(changes, id, TasksOf(changes.state(), id));
   SeeFailures(changes, id, TasksOf(changes.state(), id));
   SeeFinished(changes, id, TasksOf(changes.state(), id));

@@ -94,7 +94,19 @@ void NoteShards(Changes& changes, const Task& task) {
   AddShards(seen->second, task, changes.attempt(task.id.attempt).durable_step);
 }
 
-void ForgetShards(Changes& changes, AttemptId id) { changes.shards_seen().erase(id); }
+void ForgetShards(Changes& changes, AttemptId id) {
+  changes.shards_seen().erase(id);
+  std::vector<TaskId> told;
+  for (const Task* task : TasksOf(changes.state(), id)) {
+    const auto has_saves = [](const Rank& rank) { return !rank.saves.empty(); };
+    if (std::any_of(task->ranks.begin(), task->ranks.end(), has_saves)) told.push_back(task->id);
+  }
+  for (const TaskId& task : told) {
+    changes.EditTask(task, [](Task& row) {
+      for (Rank& rank : row.ranks) rank.saves.clear();
+    });
+  }
+}
 
 void SeeSteps(Changes& changes, const Task& task) {
   std::int64_t last_step = -1;

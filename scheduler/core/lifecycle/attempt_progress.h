@@ -22,6 +22,7 @@ void SeeProgress(Changes& changes, AttemptId attempt, const std::vector<const Ta
 void AdvanceProgress(Changes& changes, AttemptId attempt, const std::vector<const Task*>& tasks);
 // Notes the shards that a task has reported.
 void NoteShards(Changes& changes, const Task& task);
+// The attempt is over: nobody asks its ranks for their saves any more, whose paths may be long.
 void ForgetShards(Changes& changes, AttemptId attempt);
 // One of the attempt's tasks has other steps, and nothing else has changed.
 void SeeSteps(Changes& changes, const Task& task);

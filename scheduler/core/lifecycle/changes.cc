@@ -7,7 +7,7 @@
 namespace glim::core {
 namespace {
 
-constexpr std::uint64_t kJobIdSkippedMax = 1'000'000'000'000;
+constexpr std::uint64_t kJobIdsSkippedMost = 1'000'000;
 
 // To a plan, what starts and what runs are alike: each start would otherwise cost a pass more, which decides nothing.
 template <typename State>
@@ -169,8 +169,8 @@ JobId Changes::NewJobId() {
 }
 
 void Changes::SkipJobIds(JobId known) {
-  // What an agent says is bounded, or one lie would use up all numbers.
-  if (known < state_.next_job_id || known.value > kJobIdSkippedMax) return;
+  // No store is older by more jobs: what an agent says is bounded, or one lie would use up all numbers.
+  if (known < state_.next_job_id || known.value - state_.next_job_id.value > kJobIdsSkippedMost) return;
   state_.next_job_id = JobId(known.value + 1);
   ids_changed_ = true;
 }

@@ -70,7 +70,9 @@ void TakeUnmeasured(Changes& changes, NodeId id, const UncordonNode& event) {
 }
 
 // Nobody may be there: no task, and nothing that might be one.
-bool IsEmpty(const Node& node) { return !node.holder && node.stale_tasks.empty() && node.orphans.empty(); }
+bool IsEmpty(const Node& node) {
+  return !node.holder && node.stale_tasks.empty() && node.orphans.empty() && node.unproven.empty();
+}
 
 void AdvanceDrain(Changes& changes, NodeId id) {
   const Node& node = changes.node(id);

@@ -14,7 +14,7 @@ std::string Name(const Dependency& dependency) {
 const char* Wanted(DependencyKind when) {
   switch (when) {
     case DependencyKind::kOk: return "succeed";
-    case DependencyKind::kFailed: return "fail or be cancelled";
+    case DependencyKind::kFailed: return "fail or be cancelled, once it has run";
     case DependencyKind::kAny: return "end";
   }
   return "?";
@@ -22,7 +22,8 @@ const char* Wanted(DependencyKind when) {
 
 // How a job that broke a dependency has ended.
 const char* Ended(const Job* other, DependencyKind when) {
-  if (!other) return when == DependencyKind::kOk ? "did not succeed" : "succeeded";
+  if (!other) return when == DependencyKind::kOk ? "did not succeed" : "succeeded, or never ran";
+  if (other->ended_unrun) return other->state == JobState::kCancelled ? "was cancelled before it ran" : "never ran";
   if (other->state == JobState::kCancelled) return "was cancelled";
   return ToString(other->state);
 }
@@ -52,8 +53,10 @@ Blocker BlockerOf(const Job* other, const Dependency& dependency, DependencyStan
 DependencyStanding StandingOf(const Job* other, DependencyKind when) {
   if (!other) return DependencyStanding::kBroken;
   if (!IsTerminal(other->state)) return DependencyStanding::kPending;
-  const bool ok = other->state == JobState::kSucceeded;
-  const bool fulfilled = when == DependencyKind::kAny || ok == (when == DependencyKind::kOk);
+  if (when == DependencyKind::kAny) return DependencyStanding::kFulfilled;
+  // Nothing of it has failed that another job could make good: the rest of a chain of tries ends without running.
+  const bool failed = other->state != JobState::kSucceeded && !other->ended_unrun;
+  const bool fulfilled = when == DependencyKind::kOk ? other->state == JobState::kSucceeded : failed;
   return fulfilled ? DependencyStanding::kFulfilled : DependencyStanding::kBroken;
 }
 

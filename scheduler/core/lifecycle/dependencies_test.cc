@@ -75,7 +75,7 @@ TEST(Dependencies, AJobStartsWhenTheOtherHasEndedAsAsked) {
       EXPECT_EQ(c.job(job).state, JobState::kFailed) << "it can never start";
       EXPECT_EQ(c.job(job).message, Broken(row));
       EXPECT_EQ(c.job(job).ended_at, c.now());
-      EXPECT_EQ(c.state().index().unfinished, 0u) << "it counts against nobody any more";
+      EXPECT_EQ(c.state().index().kept.unfinished.jobs, 0u) << "it counts against nobody any more";
     }
   }
 }
@@ -114,21 +114,85 @@ TEST(Dependencies, AJobThatKeepsABrokenOneStaysQueuedAndSaysSo) {
       EXPECT_EQ(blockers[0].kind, BlockerKind::kDependency);
       EXPECT_EQ(blockers[0].jobs, std::vector<JobId>{JobId(1)});
     }
-    EXPECT_EQ(c.state().index().unfinished_by_user.at("ann"), 2u) << "its user chose that it waits";
+    EXPECT_EQ(c.state().index().kept.UnfinishedOf("ann").jobs, 2u) << "its user chose that it waits";
   }
 }
 
 TEST(Dependencies, WhoWaitsForAJobThatFailsForItsDependencyFailsInTurn) {
   constexpr std::uint64_t kJobs = 5'000;  // longer than any stack of calls would bear
   Cluster c(Zones{.nodes = 2});
+  c.policy().unfinished_spec_bytes_per_user_max = std::int64_t{1} << 30;  // all that have ended are to be looked at
   c.Running(Spec(1));
   for (std::uint64_t i = 1; i < kJobs; ++i) c.Submit(After({{JobId(i), kOk}}));
-  const JobId glad = c.Submit(After({{JobId(kJobs), kFailed}}));
+  const JobId next_try = c.Submit(After({{JobId(kJobs), kFailed}}));
+  const JobId in_any_case = c.Submit(After({{JobId(kJobs), kAny}}));
   Fail(c);
   for (std::uint64_t i = 2; i <= kJobs; ++i) ASSERT_EQ(c.job(JobId(i)).state, JobState::kFailed) << i;
-  EXPECT_EQ(c.job(JobId(3)).message, "job 2 failed, and it was to start after 2:ok");
+  EXPECT_EQ(c.job(JobId(3)).message, "job 2 never ran, and it was to start after 2:ok");
+  EXPECT_EQ(c.job(next_try).message, "job 5000 never ran, and it was to start after 5000:failed");
   c.Settle();
-  EXPECT_EQ(c.job(glad).state, JobState::kRunning);
+  EXPECT_EQ(c.job(next_try).state, JobState::kFailed) << "nothing has failed that it could try again";
+  EXPECT_EQ(c.job(in_any_case).state, JobState::kRunning);
+}
+
+// A link of a chain of tries that never ran has not failed.
+TEST(Dependencies, AChainOfTriesEndsWithTheFirstThatSucceeds) {
+  for (std::uint64_t good = 1; good <= 4; ++good) {
+    SCOPED_TRACE(good);
+    Cluster c(Zones{.nodes = 4});
+    c.Submit(Spec(1));
+    for (std::uint64_t i = 1; i < 4; ++i) c.Submit(After({{JobId(i), kFailed}}));
+    for (std::uint64_t i = 1; i < good; ++i) {
+      c.Settle();
+      c.Exit(JobId(i), 0, 1);
+    }
+    c.Settle();
+    c.Finish(JobId(good));
+    c.Settle();
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+      EXPECT_EQ(c.job(JobId(i)).state == JobState::kSucceeded, i == good) << i;
+      EXPECT_EQ(c.job(JobId(i)).attempts, i <= good ? 1u : 0u) << i;
+      EXPECT_EQ(c.job(JobId(i)).ended_unrun, i > good) << i;
+    }
+  }
+}
+
+TEST(Dependencies, ALinkThatWasCancelledBeforeItRanHasNotFailed) {
+  Cluster c(Zones{.nodes = 2});
+  c.Running(Spec(1));
+  const JobId second = c.Submit(After({{JobId(1), kFailed}}));
+  const JobId third = c.Submit(After({{second, kFailed}}));
+  c.Cancel(second);
+  c.Settle();
+  EXPECT_EQ(c.job(third).state, JobState::kFailed);
+  EXPECT_EQ(c.job(third).message, "job 2 was cancelled before it ran, and it was to start after 2:failed");
+  c.RestartScheduler();
+  EXPECT_EQ(c.job(c.Submit(After({{second, kFailed}}))).state, JobState::kFailed) << "nor is it forgotten";
+}
+
+TEST(Dependencies, AJobThatIsCancelledWhileItRunsHasFailedItsNextTry) {
+  Cluster c(Zones{.nodes = 2});
+  c.Running(Spec(1));
+  c.Suspend(JobId(1));
+  c.Settle();
+  const JobId next = c.Submit(After({{JobId(1), kFailed}}));
+  c.Cancel(JobId(1));
+  c.Settle();
+  EXPECT_EQ(c.job(next).state, JobState::kRunning) << "it has run, and was held when it was cancelled";
+}
+
+TEST(Dependencies, AChainThatIsCancelledFromItsEndStartsNoneOfIt) {
+  for (const DependencyKind when : {kOk, kFailed, kAny}) {
+    Cluster c(Zones{.nodes = 4});
+    c.Running(Spec(1));
+    for (std::uint64_t i = 1; i < 4; ++i) c.Submit(After({{JobId(i), when}}));
+    for (std::uint64_t i = 4; i >= 1; --i) c.Cancel(JobId(i));
+    c.Settle();
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+      EXPECT_EQ(c.job(JobId(i)).state, JobState::kCancelled) << i;
+      EXPECT_EQ(c.job(JobId(i)).attempts, i == 1 ? 1u : 0u) << i;
+    }
+  }
 }
 
 TEST(Dependencies, ASuspendedJobFailsToo) {
@@ -200,8 +264,9 @@ TEST(Dependencies, AVerdictOutlivesTheJobItIsAbout) {
   ASSERT_EQ(c.state().FindJob(good), nullptr);
   EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(wants_ok)).at(0).message,
             "job 1 did not succeed, 1:ok:keep was asked for: cancel this job or submit it again without it");
-  EXPECT_EQ(DependencyBlockers(c.state().tables(), c.job(wants_failed)).at(0).message,
-            "job 3 succeeded, 3:failed:keep was asked for: cancel this job or submit it again without it");
+  EXPECT_EQ(
+      DependencyBlockers(c.state().tables(), c.job(wants_failed)).at(0).message,
+      "job 3 succeeded, or never ran, 3:failed:keep was asked for: cancel this job or submit it again without it");
   c.RestartScheduler();
   EXPECT_EQ(c.job(wants_ok).waits_for.size(), 1u);
 }

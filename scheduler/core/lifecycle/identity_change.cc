@@ -79,6 +79,22 @@ void NoteNode(Changes& changes, const std::optional<IdentityRow>& before, const 
   }
 }
 
+// With the tokens that these changes have taken away, and with the sessions that were opened by cookie.
+void ForgetSessions(Changes& changes, std::vector<IdentityChange> done) {
+  while (!done.empty()) {
+    std::set<std::string> ended;
+    for (const IdentityChange& change : done) {
+      if (const auto* token = std::get_if<TokenRow>(&change.row); token && change.removed) ended.insert(token->id);
+    }
+    done.clear();
+    if (ended.empty()) return;
+    changes.state().identity().tokens.ForEach([&](const std::string&, const TokenRow& row) {
+      if (ended.contains(row.session_of)) done.push_back({row, true});
+    });
+    changes.ChangeIdentity(done);
+  }
+}
+
 }  // namespace
 
 void ApplyIdentity(Changes& changes, const ChangeIdentity& event) {
@@ -112,6 +128,7 @@ void ApplyIdentity(Changes& changes, const ChangeIdentity& event) {
     if (host != nullptr && (done[i].removed || std::get<NodeIdentity>(done[i].row).revoked))
       ForgetLogins(changes, *host);
   }
+  ForgetSessions(changes, std::move(done));
   SweepTokens(changes);
 }
 

@@ -106,6 +106,19 @@ TEST(Tokens, AndSecretsGoWithTheirUser) {
   EXPECT_TRUE(c.state().identity().secrets.empty());
 }
 
+// Also the session that was opened from a session.
+TEST(Tokens, OfABrowsersSessionGoWithTheOneThatItWasOpenedWith) {
+  Users c;
+  TokenRow session = Token("2", "kim"), next = Token("3", "kim"), other = Token("4", "kim");
+  session.session_of = "1";
+  next.session_of = "2";
+  ASSERT_TRUE(Change(c, {{Token("1", "kim")}, {session}, {next}, {other}}).status.ok());
+  ASSERT_TRUE(Change(c, {{Token("1", "kim"), true}}).status.ok());
+  for (const char* gone : {"1", "2", "3"}) EXPECT_EQ(c.token(gone), nullptr) << gone;
+  EXPECT_NE(c.token("4"), nullptr);
+  EXPECT_EQ(c.state().RebuildIndex(), c.state().index());
+}
+
 TEST(Tokens, ThatExpiredAMonthAgoAreSwept) {
   Users c;
   TokenRow old = Token("1", "kim"), never = Token("2", "kim");

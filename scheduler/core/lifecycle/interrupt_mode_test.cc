@@ -43,6 +43,27 @@ TEST(InterruptModeAuto, WhoHasNeverSaidHelloGetsItsSignalAtOnce) {
   EXPECT_EQ(a.c.job(a.job).state, JobState::kQueued);
 }
 
+TEST(InterruptModeAuto, AnErrorAfterTheSignalIsTold) {
+  Asked a(false);
+  a.c.Edit(a.job, 1, [](ObservedTask& task) { task.ranks[0].cause = "RuntimeError: a worker was killed"; });
+  a.c.Exit(a.job, 0, 0);
+  a.c.Exit(a.job, 1, 1);
+  const Attempt& ended = a.c.attempt(a.job, 1);
+  EXPECT_EQ(ended.message,
+            "left without saving, it reported no steps; rank 1 on node n2 exited with code 1: RuntimeError: a worker "
+            "was killed");
+  EXPECT_EQ(ended.failed_rank, 1);
+  EXPECT_EQ(ended.exit_code, 1);
+}
+
+TEST(InterruptModeAuto, ADeathByTheSignalIsNoError) {
+  Asked a(false);
+  a.c.Exit(a.job, 0, 128 + 15);
+  a.c.Exit(a.job, 1, 128 + 15);
+  EXPECT_EQ(a.c.attempt(a.job, 1).message, "left without saving, it reported no steps");
+  EXPECT_EQ(a.c.attempt(a.job, 1).failed_rank, -1);
+}
+
 TEST(InterruptModeAuto, WhoHasSaidHelloIsAskedByTheFlag) {
   Asked a(true);
   EXPECT_TRUE(a.c.job(a.job).cooperative);

@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/hung_storage.h"
 #include "scheduler/core/lifecycle/job_rights.h"
 #include "scheduler/core/lifecycle/learn.h"
+#include "scheduler/core/lifecycle/restore_verdict.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/lifecycle/start_verdict.h"
 #include "scheduler/core/lifecycle/suspicion.h"
@@ -24,10 +25,21 @@
 namespace glim::core {
 namespace {
 
-// Without those that wait for it.
-void EndRow(Changes& changes, JobId id, JobState state, const std::string& message) {
+bool HasRun(const ClusterState& state, const Job& job) {
+  if (job.earlier.ran) return true;
+  for (std::uint32_t number = OldestKept(job.attempts); number <= job.attempts; ++number) {
+    const Attempt* attempt = state.FindAttempt({job.id, number});
+    if (attempt && attempt->running_at) return true;
+  }
+  return false;
+}
+
+// Without those that wait for it. `by_dependency`: because of its own `after`.
+void EndRow(Changes& changes, JobId id, JobState state, const std::string& message, bool by_dependency = false) {
+  const bool ran = HasRun(changes.state(), changes.job(id));
   changes.EditJob(id, [&](Job& job) {
     job.state = state;
+    job.ended_unrun = !ran && (by_dependency || state == JobState::kCancelled);
     job.message = message;
     job.ended_at = changes.now();
     job.not_before = {};
@@ -41,12 +53,14 @@ void EndRow(Changes& changes, JobId id, JobState state, const std::string& messa
   LearnLife(changes, changes.job(id));
 }
 
-// Those whose dependencies are broken fail, and so do those that wait for them in turn; a chain may be long.
-void FailAll(Changes& changes, std::vector<BrokenDependant> broken) {
+// Those whose dependencies are broken fail, and so do those that wait for them in turn; a chain may be long. `ended`:
+// gets them.
+void FailAll(Changes& changes, std::vector<BrokenDependant> broken, std::vector<JobId>* ended) {
   for (std::size_t i = 0; i < broken.size(); ++i) {
     const JobId id = broken[i].job;
     if (IsTerminal(changes.job(id).state)) continue;
-    EndRow(changes, id, JobState::kFailed, broken[i].message);
+    EndRow(changes, id, JobState::kFailed, broken[i].message, true);
+    ended->push_back(id);
     const std::vector<BrokenDependant> next = TellDependants(changes, id);
     broken.insert(broken.end(), next.begin(), next.end());
   }
@@ -54,8 +68,9 @@ void FailAll(Changes& changes, std::vector<BrokenDependant> broken) {
 
 void Finish(Changes& changes, JobId id, JobState state, const std::string& message) {
   EndRow(changes, id, state, message);
-  FailAll(changes, TellDependants(changes, id));
-  ForgetFinished(changes, id);
+  std::vector<JobId> ended = {id};
+  FailAll(changes, TellDependants(changes, id), &ended);
+  ForgetFinished(changes, ended);
 }
 
 // `by`: who asked, if it was not its user, and why; empty: its user.
@@ -144,21 +159,20 @@ void AfterStartFailure(Changes& changes, const Attempt& ended) {
   }
 }
 
-// Glim's failure, however often: the job is tried again until its save can be had.
+// Tried again until its save can be had, elsewhere if possible; a save that is the user's word alone has its end
+// (restore_verdict.h).
 void AfterRestoreFailure(Changes& changes, const Attempt& ended) {
   const Policy& policy = changes.policy();
-  std::uint32_t failures = 0;
+  const std::uint32_t failures = changes.job(ended.id.job).restore_failures + 1;
+  const RestoreVerdict verdict = JudgeRestore(changes.state(), ended, failures);
   changes.EditJob(ended.id.job, [&](Job& job) {
-    failures = ++job.restore_failures;
+    job.restore_failures = failures;
     job.message = ended.message;
+    job.moved_off = verdict.failed_on;
   });
-  for (const Task* task : TasksOf(changes.state(), ended.id)) {
-    const bool read = std::all_of(task->ranks.begin(), task->ranks.end(),
-                                  [](const Rank& rank) { return rank.restore_failed.empty(); });
-    if (task->save_missing || !read) {
-      Suspect(changes, task->node, LastFailed("restore", ended.id, task->save_missing ? task->message : ended.message));
-    }
-  }
+  for (const NodeId node : verdict.suspected) Suspect(changes, node, LastFailed("restore", ended.id, ended.message));
+  if (!verdict.jobs_fault.empty()) return Finish(changes, ended.id.job, JobState::kFailed, verdict.jobs_fault);
+  if (verdict.take_older) GiveUpSave(changes, ended);
   Duration pause = policy.restore_backoff;
   for (std::uint32_t i = 1; i < failures && pause < policy.restore_backoff_max; ++i) pause = pause + pause;
   Requeue(changes, ended.id.job, changes.now() + std::min(pause, policy.restore_backoff_max));
@@ -209,8 +223,9 @@ std::string SuspendReason(const std::string& by) { return kSuspendedBy + by; }
 void FailBroken(Changes& changes, JobId id) {
   std::vector<BrokenDependant> broken = BrokenBy(changes.state(), changes.job(id));
   if (broken.empty()) return;
-  FailAll(changes, std::move(broken));
-  ForgetFinished(changes, id);
+  std::vector<JobId> ended;
+  FailAll(changes, std::move(broken), &ended);
+  ForgetFinished(changes, ended);
 }
 
 void Requeue(Changes& changes, JobId id, TimePoint not_before) {
@@ -305,7 +320,7 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   });
   const JobState state = changes.job(id).state;
   if (ended.outcome == Outcome::kSucceeded) {
-    Finish(changes, id, JobState::kSucceeded, "");
+    Finish(changes, id, JobState::kSucceeded, ended.message);
   } else if (state == JobState::kCancelling) {
     Finish(changes, id, JobState::kCancelled, ended.message);
   } else if (ended.outcome == Outcome::kTimeout || LimitUsedUp(changes.policy(), changes.job(id))) {
@@ -327,13 +342,29 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   }
 }
 
-void ForgetFinished(Changes& changes, JobId just_ended) {
-  const auto& finished = changes.state().index().finished;
-  while (finished.size() > changes.policy().finished_jobs_kept) {
-    auto oldest = finished.begin();
-    if (oldest->second == just_ended) ++oldest;
-    if (oldest == finished.end()) return;
+void ForgetFinished(Changes& changes, const std::vector<JobId>& just_ended) {
+  if (just_ended.empty()) return;
+  const Policy& policy = changes.policy();
+  const KeptJobs& kept = changes.state().index().kept;
+  std::set<std::string> users;
+  for (const JobId id : just_ended) users.insert(changes.job(id).user);
+  const auto forget_oldest = [&](const EndedRows& rows) {
+    auto oldest = rows.by_end.begin();
+    if (oldest != rows.by_end.end() && oldest->second == just_ended.front()) ++oldest;
+    if (oldest == rows.by_end.end()) return false;
     changes.EraseJob(oldest->second);
+    return true;
+  };
+  for (const std::string& user : users) {
+    const auto mine = kept.ended_by_user.find(user);
+    const std::int64_t most = policy.unfinished_spec_bytes_per_user_max / kEndedShare;
+    // One row at least stays, so the user's entry does: the newest, which `just_ended` has.
+    while (mine->second.bytes > most && mine->second.by_end.size() > 1 && forget_oldest(mine->second)) {
+    }
+  }
+  while ((kept.ended.by_end.size() > policy.finished_jobs_kept ||
+          kept.ended.bytes > policy.unfinished_spec_bytes_max / kEndedShare) &&
+         forget_oldest(kept.ended)) {
   }
 }
 

@@ -44,7 +44,10 @@ void FailBroken(Changes& changes, JobId job);
 // QUEUED again, plannable at `not_before` (0: at once). A new wait, unless the newest attempt's claims were dropped.
 void Requeue(Changes& changes, JobId job, TimePoint not_before);
 
-// Drops the oldest ended jobs beyond policy.finished_jobs_kept, but not the one that has just ended.
-void ForgetFinished(Changes& changes, JobId just_ended);
+// Rows of ended jobs, of one user and of all, take at most this part of what those of unfinished ones may.
+inline constexpr std::int64_t kEndedShare = 4;
+// These have just ended: drops the oldest ended jobs beyond policy.finished_jobs_kept and beyond what they may take,
+// but not the first of these.
+void ForgetFinished(Changes& changes, const std::vector<JobId>& just_ended);
 
 }  // namespace glim::core

@@ -10,9 +10,13 @@
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/interrupt_terms.h"
+#include "scheduler/core/model/spec_bytes.h"
+#include "sdk/base/size_text.h"
 
 namespace glim::core {
 namespace {
+
+std::string WordsOfBytes(std::int64_t bytes) { return RoundedSizeText(static_cast<std::uint64_t>(bytes)); }
 
 // The ids of an earlier submission under the same request_id; empty if there is none.
 std::vector<JobId> FindRequest(const ClusterState& state, const SubmitJobs& event) {
@@ -50,9 +54,8 @@ Reply Repeat(const ClusterState& state, const SubmitJobs& event, const std::vect
   return reply;
 }
 
-Status CheckBounds(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
-  const auto of_user = state.index().unfinished_by_user.find(event.user);
-  const std::size_t mine = of_user == state.index().unfinished_by_user.end() ? 0 : of_user->second;
+Status CheckCounts(const KeptJobs& kept, const Policy& policy, const SubmitJobs& event) {
+  const std::size_t mine = kept.UnfinishedOf(event.user).jobs;
   if (mine + event.specs.size() > policy.unfinished_jobs_per_user_max) {
     return Status(StatusCode::kResourceExhausted,
                   "user " + event.user + " has " + std::to_string(mine) + " unfinished jobs, " +
@@ -60,9 +63,9 @@ Status CheckBounds(const ClusterState& state, const Policy& policy, const Submit
         .WithReason("TOO_MANY_JOBS")
         .WithFix("wait for some to end, or cancel some");
   }
-  if (state.index().unfinished + event.specs.size() > policy.unfinished_jobs_max) {
-    return Status(StatusCode::kResourceExhausted, "the cluster has " + std::to_string(state.index().unfinished) +
-                                                      " unfinished jobs, which is its limit")
+  if (kept.unfinished.jobs + event.specs.size() > policy.unfinished_jobs_max) {
+    return Status(StatusCode::kResourceExhausted,
+                  "the cluster has " + std::to_string(kept.unfinished.jobs) + " unfinished jobs, which is its limit")
         .WithReason("TOO_MANY_JOBS")
         .WithFix("try again later");
   }
@@ -71,6 +74,48 @@ Status CheckBounds(const ClusterState& state, const Policy& policy, const Submit
 
 std::string AtIndex(const SubmitJobs& event, std::size_t i, const std::string& field) {
   return event.specs.size() == 1 ? field : "specs[" + std::to_string(i) + "]." + field;
+}
+
+Status TooLarge(const SubmitJobs& event, std::size_t largest, const std::string& message, std::string wait) {
+  Status status(StatusCode::kResourceExhausted, message);
+  const std::string field = LargestField(event.specs[largest]);
+  if (field.empty()) return std::move(status).WithReason("TOO_MANY_BYTES").WithFix(std::move(wait));
+  return std::move(status)
+      .WithReason("TOO_MANY_BYTES")
+      .WithField(AtIndex(event, largest, field))
+      .WithFix(std::move(wait) + "; most is taken by " + field + ": put what is long into a file of the workdir");
+}
+
+Status CheckBytes(const KeptJobs& kept, const Policy& policy, const SubmitJobs& event) {
+  std::int64_t asked = 0, most = 0;
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < event.specs.size(); ++i) {
+    const std::int64_t bytes = SpecBytes(event.specs[i]);
+    asked += bytes;
+    if (bytes > most) largest = i;
+    most = std::max(most, bytes);
+  }
+  const std::string these = ", and " + std::to_string(event.specs.size()) + " more " + WordsOfBytes(asked) + ": ";
+  const JobSums mine = kept.UnfinishedOf(event.user);
+  if (mine.bytes + asked > policy.unfinished_spec_bytes_per_user_max) {
+    return TooLarge(event, largest,
+                    "the " + std::to_string(mine.jobs) + " unfinished jobs of user " + event.user + " take " +
+                        WordsOfBytes(mine.bytes) + these + WordsOfBytes(policy.unfinished_spec_bytes_per_user_max) +
+                        " are allowed (unfinished_spec_bytes_per_user_max)",
+                    "wait for some to end, or cancel some");
+  }
+  if (kept.unfinished.bytes + asked > policy.unfinished_spec_bytes_max) {
+    return TooLarge(event, largest,
+                    "the unfinished jobs of all users take " + WordsOfBytes(kept.unfinished.bytes) + these +
+                        WordsOfBytes(policy.unfinished_spec_bytes_max) + " are allowed (unfinished_spec_bytes_max)",
+                    "try again later");
+  }
+  return Status::Ok();
+}
+
+Status CheckBounds(const KeptJobs& kept, const Policy& policy, const SubmitJobs& event) {
+  if (Status s = CheckCounts(kept, policy, event); !s.ok()) return s;
+  return CheckBytes(kept, policy, event);
 }
 
 // Whose team the job is for; of jobs that the event gives to a team, that one.
@@ -126,7 +171,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
 
 void TakeIn(Changes& changes, const SubmitJobs& event) {
   Reply& reply = changes.reply();
-  reply.status = CheckBounds(changes.state(), changes.policy(), event);
+  reply.status = CheckBounds(changes.state().index().kept, changes.policy(), event);
   if (reply.status.ok()) reply.status = CheckSpecs(changes.state(), changes.policy(), event);
   if (!reply.status.ok() || event.validate_only) return;
   std::shared_ptr<const JobSpec> spec;

@@ -32,7 +32,7 @@ void LearnFromOldRows(Changes& changes) {
     if (row.state == AttemptState::kEnded) attempts.push_back(row);
   });
   for (const Attempt& attempt : attempts) LearnShare(changes, attempt);
-  const auto finished = changes.state().index().finished;  // by end, oldest first
+  const auto finished = changes.state().index().kept.ended.by_end;  // by end, oldest first
   for (const auto& [ended_at, id] : finished) LearnLife(changes, changes.job(id));
 }
 

@@ -43,7 +43,7 @@ Use UseOf(const ClusterState& state, const Node& node) {
     return attempt ? UseByHolder(*attempt) : Use::kUnavailable;
   }
   const bool gives_jobs = node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() &&
-                          !node.cordon && !KeptAwayBy(node) && !WaitsToBeMeasured(node);
+                          node.unproven.empty() && !node.cordon && !KeptAwayBy(node) && !WaitsToBeMeasured(node);
   return gives_jobs ? Use::kFree : Use::kUnavailable;
 }
 

@@ -92,6 +92,8 @@ Written MergeTask(Changes& changes, const ObservedTask& seen) {
     task.pids = is_stopped ? seen.pids : std::vector<std::int32_t>();
     task.save_missing = seen.save_missing || never_began;
     task.out_of_memory = task.out_of_memory || seen.out_of_memory;
+    task.left_behind = std::max(task.left_behind, seen.left_behind);
+    if (!seen.left_names.empty()) task.left_names = seen.left_names;
     task.copy_time = std::max(task.copy_time, seen.copy_time);
     if (seen.copied_bytes > task.copied_bytes) {
       task.copied_bytes = seen.copied_bytes;
@@ -130,7 +132,7 @@ void MeasureCopy(Changes& changes, NodeId id, const Task& before, const Observed
 }
 
 void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<AttemptId>& touched,
-             std::vector<AttemptId>& orphans) {
+             OrphansSeen& orphans) {
   const Task* task = changes.state().FindTask(seen.id);
   if (IsStale(changes.node(node), seen.id)) {
     if (Planted(PlantedBug::kStaleCheckpoint) && task) {
@@ -146,7 +148,8 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
     return;
   }
   if (!task || task->node != node) {
-    if (seen.phase != TaskPhase::kReleased) orphans.push_back(seen.id.attempt);
+    if (seen.phase != TaskPhase::kReleased)
+      (seen.receipt ? orphans.proven : orphans.unproven).push_back(seen.id.attempt);
     return;
   }
   MeasureCopy(changes, node, *task, seen);
@@ -331,7 +334,7 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   if (event.exposed_sockets && changes.node(event.node).exposed_sockets != *event.exposed_sockets) {
     changes.EditNode(event.node, [&](Node& row) { row.exposed_sockets = *event.exposed_sockets; });
   }
-  std::vector<AttemptId> orphans;
+  OrphansSeen orphans;
   for (const ObservedTask& task : event.tasks) SeeTask(changes, event.node, task, touched, orphans);
   if (event.current) SeeAbsent(changes, event.node, event, touched);
   SeeOrphans(changes, event.node, orphans);

@@ -1,7 +1,9 @@
 #include "scheduler/core/lifecycle/old_attempts.h"
 
+#include <utility>
 #include <vector>
 
+#include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/waited.h"
 
 namespace glim::core {
@@ -19,6 +21,31 @@ void Remember(const Changes& changes, const Attempt& attempt, EarlierAttempts& e
   }
 }
 
+std::vector<EndedTasks> Summary(const std::vector<const Task*>& tasks) {
+  std::vector<EndedTasks> runs;
+  for (const Task* task : tasks) {
+    EndedTasks one{1, ExitIsKnown(*task) ? task->exit_code : -1, LeastStep(*task), task->message};
+    if (!runs.empty() && runs.back().exit_code == one.exit_code && runs.back().step == one.step &&
+        runs.back().message == one.message) {
+      ++runs.back().count;
+    } else if (runs.size() == kEndedTasksKept) {
+      break;
+    } else {
+      runs.push_back(std::move(one));
+    }
+  }
+  return runs;
+}
+
+// How they ended stays: whoever looks for why an interrupt went wrong looks when the next attempt runs.
+void EraseTasksOf(Changes& changes, AttemptId id) {
+  const std::vector<const Task*> tasks = TasksOf(changes.state(), id);
+  if (tasks.empty()) return;
+  std::vector<EndedTasks> summary = Summary(tasks);
+  changes.EditAttempt(id, [&](Attempt& row) { row.ended_tasks = std::move(summary); });
+  changes.EraseTasks(id);
+}
+
 }  // namespace
 
 void ForgetOldAttempts(Changes& changes, JobId job) {
@@ -33,8 +60,9 @@ void ForgetOldAttempts(Changes& changes, JobId job) {
   for (auto id = ended.rbegin(); id != ended.rend(); ++id) {
     const Attempt& attempt = changes.attempt(*id);
     asked_about =
-        asked_about && (attempt.outcome == Outcome::kStartFailed || attempt.outcome == Outcome::kClaimDropped);
-    if (!asked_about) changes.EraseTasks(*id);
+        asked_about && (attempt.outcome == Outcome::kStartFailed || attempt.outcome == Outcome::kRestoreFailed ||
+                        attempt.outcome == Outcome::kClaimDropped);
+    if (!asked_about) EraseTasksOf(changes, *id);
   }
   if (ended.size() <= kAttemptsKept) return;
   ended.resize(ended.size() - kAttemptsKept);

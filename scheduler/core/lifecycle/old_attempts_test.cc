@@ -10,6 +10,8 @@ namespace {
 
 using testing::Cluster;
 using testing::Spec;
+using testing::SpecWith;
+using testing::Zones;
 
 std::size_t AttemptRows(const Cluster& c, JobId job) {
   std::size_t rows = 0;
@@ -37,6 +39,39 @@ TEST(OldAttempts, OnlyTheNewestFewAreRows) {
   EXPECT_EQ(c.Noted(HistoryKind::kAttemptEnded), 40) << "the history has them all";
   c.RestartScheduler();
   EXPECT_EQ(c.job(job).earlier.count, 41 - 1 - kAttemptsKept);
+}
+
+std::vector<EndedTasks> EndedOf(Cluster& c, JobId job, std::uint32_t attempt) {
+  return c.attempt(job, attempt).ended_tasks;
+}
+
+TEST(OldAttempts, HowTheirTasksEndedStaysReadable) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Running(SpecWith(3, [](JobSpec& s) { s.interrupt_mode = InterruptMode::kSignal; }));
+  c.Suspend(job);
+  c.Edit(job, 1, [](ObservedTask& task) { task.message = "left by itself"; });
+  c.Exit(job, 0, 0);
+  c.Exit(job, 1, 3);
+  c.Exit(job, 2, 0);
+  EXPECT_TRUE(EndedOf(c, job, 1).empty()) << "its tasks are rows yet";
+  c.Resume(job);
+  c.Settle();
+  ASSERT_EQ(c.job(job).attempts, 2u);
+  const std::vector<EndedTasks> expected = {{1, 0, -1, ""}, {1, 3, -1, "left by itself"}, {1, 0, -1, ""}};
+  EXPECT_EQ(EndedOf(c, job, 1), expected);
+  c.RestartScheduler();
+  EXPECT_EQ(EndedOf(c, job, 1), expected);
+}
+
+TEST(OldAttempts, TasksThatEndedAlikeAreOneRun) {
+  Cluster c(Zones{.nodes = 8});
+  const JobId job = c.Running(Spec(8));
+  c.Suspend(job);
+  c.Settle();
+  c.Resume(job);
+  c.Settle();
+  ASSERT_EQ(EndedOf(c, job, 1).size(), 1u);
+  EXPECT_EQ(EndedOf(c, job, 1)[0].count, 8u);
 }
 
 TEST(OldAttempts, WhatTheyHadAddsUpInTheJob) {

@@ -80,7 +80,7 @@ void ApplyMove(Changes& changes, const MoveJob& event) {
 
 void ApplyCancelUser(Changes& changes, const CancelUserJobs& event) {
   Reply& reply = changes.reply();
-  if (changes.state().index().unfinished_by_user.contains(event.user)) {
+  if (changes.state().index().kept.unfinished_by_user.contains(event.user)) {
     changes.state().tables().jobs.ForEach([&](JobId id, const Job& job) {
       const bool asked = IsTerminal(job.state) || (job.state == JobState::kCancelling && !event.now);
       if (job.user == event.user && !asked) reply.jobs.push_back(id);
@@ -88,11 +88,10 @@ void ApplyCancelUser(Changes& changes, const CancelUserJobs& event) {
   }
   if (event.dry_run) return;
   const std::string why = "cancelled by " + WithReason(event.by, event.reason);
-  for (const JobId id : std::vector<JobId>(reply.jobs)) {
-    // What waited for one that was cancelled before it may have failed by that.
-    const Job* job = changes.state().FindJob(id);
-    if (job && !IsTerminal(job->state)) CancelUnfinished(changes, id, why, event.now);
-  }
+  // From the newest: what waits for another one has a higher number, and is to be cancelled, not to fail by that.
+  std::vector<JobId> jobs = reply.jobs;
+  std::sort(jobs.rbegin(), jobs.rend());
+  for (const JobId id : jobs) CancelUnfinished(changes, id, why, event.now);
 }
 
 }  // namespace glim::core

@@ -43,7 +43,22 @@ void SkipNumber(Changes& changes, AttemptId orphan) {
 
 }  // namespace
 
-void SeeOrphans(Changes& changes, NodeId node, const std::vector<AttemptId>& orphans) {
+namespace {
+
+void SeeUnproven(Changes& changes, NodeId node, const std::vector<AttemptId>& unproven) {
+  if (changes.node(node).unproven == unproven) return;
+  for (const AttemptId orphan : unproven) {
+    changes.Note(HistoryKind::kOrphan, orphan, node,
+                 "without a receipt of this scheduler's: the node takes no job, and the job is not touched");
+  }
+  changes.EditNode(node, [&](Node& row) { row.unproven = unproven; });
+}
+
+}  // namespace
+
+void SeeOrphans(Changes& changes, NodeId node, const OrphansSeen& seen) {
+  SeeUnproven(changes, node, seen.unproven);
+  const std::vector<AttemptId>& orphans = seen.proven;
   const std::vector<AttemptId> before = changes.node(node).orphans;
   if (orphans.empty() && before.empty()) return;
   if (orphans != before) {

@@ -2,6 +2,11 @@
 // from a backup, or with a new one. Nobody can stop an orphan rightly: it may be all that is left of a job's work. So
 // it is left running, its node gets no job, and its number goes to no job and no attempt of this store.
 //
+// Anybody with a node's key can say that something runs there. What touches jobs is therefore an orphan with a receipt
+// alone: the scheduler gave it to the node at the launch, and can tell it from one that was made up (the shell says
+// which: ObservedTask::receipt). Without one (an agent of an earlier release, a lie) the node takes itself out, and
+// that is all.
+//
 //   the store's job with an orphan
 //     waits ------------------> it starts when the orphan has ended, or its node is lost or removed: SettleSave
 //     is about to run, or runs
@@ -17,7 +22,10 @@
 
 namespace glim::core {
 
-// All that the node runs and the store does not know, as its agent has just told.
-void SeeOrphans(Changes& changes, NodeId node, const std::vector<AttemptId>& orphans);
+// All that the node runs and the store does not know, as its agent has just told: with and without a receipt.
+struct OrphansSeen {
+  std::vector<AttemptId> proven, unproven;
+};
+void SeeOrphans(Changes& changes, NodeId node, const OrphansSeen& seen);
 
 }  // namespace glim::core

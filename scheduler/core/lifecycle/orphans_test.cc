@@ -14,15 +14,21 @@ using testing::Cluster;
 using testing::Spec;
 using testing::Zones;
 
-// All that the node runs, its agent says.
-NodeReported RunsAll(Cluster& c, NodeId node, const std::vector<AttemptId>& attempts) {
+// All that the node runs, its agent says, and shows receipts of.
+NodeReported RunsAll(Cluster& c, NodeId node, const std::vector<AttemptId>& attempts, bool receipts = true) {
   NodeReported report{node, c.session(node), true, {}};
   for (const AttemptId attempt : attempts) {
     ObservedTask& task = report.tasks.emplace_back();
     task.id = {attempt, 0};
     task.phase = TaskPhase::kRunning;
+    task.receipt = receipts;
   }
   return report;
+}
+
+// It says the same, and nobody has given it any of that.
+NodeReported Claims(Cluster& c, NodeId node, const std::vector<AttemptId>& attempts) {
+  return RunsAll(c, node, attempts, false);
 }
 
 TEST(Orphans, AreLeftRunningAndTheirNodeIsNotUsed) {
@@ -43,6 +49,58 @@ TEST(Orphans, AreLeftRunningAndTheirNodeIsNotUsed) {
 TEST(Orphans, NoJobOfOursGetsTheirNumber) {
   Cluster c;
   c.Do(RunsAll(c, NodeId(1), {{JobId(55), 2}, {JobId(~0ULL), 1}}));
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(56));
+}
+
+TEST(Orphans, ANumberFarBeyondTheStoresOwnUsesUpNoOthers) {
+  Cluster c;
+  c.Do(RunsAll(c, NodeId(1), {{JobId(1'000'010), 1}}));
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(1));
+  c.Do(RunsAll(c, NodeId(1), {{JobId(1'000'010), 1}, {JobId(1'000'000), 1}}));
+  EXPECT_EQ(c.Submit(Spec(1)), JobId(1'000'001));
+}
+
+// Whoever has a node's key may say anything of other nodes' jobs.
+TEST(OrphansWithoutAReceipt, TakeTheirOwnNodeOutAndTouchNoJobNoAttemptAndNoNumber) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId young = c.Submit(Spec(1), "ben");
+  c.Settle();
+  ASSERT_EQ(c.attempt(young).nodes[0], NodeId(1));
+  const JobId held = c.Submit(Spec(1), "ben");
+  c.Settle();
+  c.Suspend(held, "ben");
+  c.Settle();
+  ASSERT_EQ(c.job(held).state, JobState::kHeld);
+  const Job young_before = c.job(young), held_before = c.job(held);
+  const Attempt attempt_before = c.attempt(young);
+  const JobId next = c.state().next_job_id;
+  c.Do(Claims(c, NodeId(3), {{young, 1}, {young, 2}, {held, 2}, {JobId(70), 1}}));
+  EXPECT_EQ(c.attempt(young), attempt_before);
+  EXPECT_EQ(c.job(young).state, young_before.state);
+  EXPECT_EQ(c.job(young).attempts, young_before.attempts);
+  EXPECT_EQ(c.job(held), held_before);
+  EXPECT_EQ(c.state().next_job_id, next);
+  EXPECT_TRUE(c.node(NodeId(3)).orphans.empty());
+  EXPECT_EQ(c.node(NodeId(3)).unproven.size(), 4u);
+  EXPECT_FALSE(IsFree(c.node(NodeId(3)))) << "it takes itself out";
+  EXPECT_EQ(c.Noted(HistoryKind::kOrphan), 4);
+  EXPECT_THAT(c.store().history().back().text, ::testing::HasSubstr("without a receipt"));
+  c.Do(Claims(c, NodeId(3), {{young, 1}, {young, 2}, {held, 2}, {JobId(70), 1}}));
+  EXPECT_EQ(c.Noted(HistoryKind::kOrphan), 4) << "told once";
+  c.Resume(held, "ben");
+  c.Settle();
+  EXPECT_EQ(c.job(held).state, JobState::kRunning) << "and waits for nothing";
+  c.Do(Claims(c, NodeId(3), {}));
+  EXPECT_TRUE(IsFree(c.node(NodeId(3))));
+}
+
+TEST(OrphansWithoutAReceipt, AreToldApartFromThoseWithOne) {
+  Cluster c(Zones{.nodes = 2});
+  NodeReported report = RunsAll(c, NodeId(1), {{JobId(55), 2}, {JobId(60), 1}});
+  report.tasks[1].receipt = false;
+  c.Do(report);
+  EXPECT_EQ(c.node(NodeId(1)).orphans, (std::vector{AttemptId{JobId(55), 2}}));
+  EXPECT_EQ(c.node(NodeId(1)).unproven, (std::vector{AttemptId{JobId(60), 1}}));
   EXPECT_EQ(c.Submit(Spec(1)), JobId(56));
 }
 

@@ -63,24 +63,39 @@ void SettleSavesOn(Changes& changes, NodeId node) {
   for (const JobId id : jobs) SettleSave(changes, id);
 }
 
-void TakeBase(Changes& changes, AttemptId id, const Checkpoint& base) {
+namespace {
+
+// From now on the job's newest save is `base`. `where` the one before was, and that it cannot be had.
+void GoBackTo(Changes& changes, AttemptId id, const Checkpoint& base, const std::string& where) {
   const Checkpoint newest = changes.job(id.job).durable;
+  const std::int64_t lost = newest.step - base.step;
+  const std::string why = "the save of " + StepOf(newest) + " " + where + ": it goes on from " + StepOf(base) + ", " +
+                          std::to_string(lost) + (lost == 1 ? " step lost" : " steps lost");
+  changes.EditJob(id.job, [&](Job& row) {
+    row.durable = base;
+    std::erase_if(row.older, [&](const Checkpoint& save) { return save.step >= base.step; });
+    row.steps_lost += lost;
+    row.message = why;
+  });
+  changes.Note(HistoryKind::kSaveGivenUp, id, {}, why);
+}
+
+}  // namespace
+
+void TakeBase(Changes& changes, AttemptId id, const Checkpoint& base) {
+  const Checkpoint& newest = changes.job(id.job).durable;
   if (base.step < newest.step) {
-    const std::int64_t lost = newest.step - base.step;
-    const std::string why = "the save of " + StepOf(newest) + " lies on " +
-                            NamesOfNodes(changes.state().tables(), UnionOf(newest.parts, newest.copies)) +
-                            " alone, which is lost: it goes on from " + StepOf(base) + ", " + std::to_string(lost) +
-                            (lost == 1 ? " step lost" : " steps lost");
-    changes.EditJob(id.job, [&](Job& row) {
-      row.durable = base;
-      std::erase_if(row.older, [&](const Checkpoint& save) { return save.step >= base.step; });
-      row.steps_lost += lost;
-      row.restore_failures = 0;  // of another save
-      row.message = why;
-    });
-    changes.Note(HistoryKind::kSaveGivenUp, id, {}, why);
+    GoBackTo(changes, id, base,
+             "lies on " + NamesOfNodes(changes.state().tables(), UnionOf(newest.parts, newest.copies)) +
+                 " alone, which is lost");
+    changes.EditJob(id.job, [](Job& row) { row.restore_failures = 0; });  // of another save
   }
   changes.EditAttempt(id, [&](Attempt& row) { row.base = base; });
+}
+
+void GiveUpSave(Changes& changes, const Attempt& ended) {
+  const Checkpoint older = changes.job(ended.id.job).older.front();
+  GoBackTo(changes, ended.id, older, "is not there, " + ended.message);
 }
 
 void NoteCopies(Changes& changes, const Attempt& attempt) {
@@ -106,7 +121,10 @@ void NoteSave(Job& job, Checkpoint save) {
     std::erase_if(job.older, adds_nothing);
     if (job.older.size() > kOlderSavesMax) job.older.resize(kOlderSavesMax);
   } else {
+    // Nobody has seen what its user only says: the one before may be all that there is.
+    const bool other = job.durable.step >= 0 && IsShared(job.durable) && job.durable.path != save.path;
     job.older.clear();
+    if (other) job.older.push_back(job.durable);
   }
   job.durable = std::move(save);
 }

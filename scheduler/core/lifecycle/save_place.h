@@ -20,6 +20,8 @@ void SettleSavesOn(Changes& changes, NodeId node);
 // The attempt goes on from `base`: if that is not its job's newest save, the newer ones are given up, and the steps
 // between are lost.
 void TakeBase(Changes& changes, AttemptId attempt, const Checkpoint& base);
+// The newest save is not where its job said: it goes on from the one before, and the steps between are lost.
+void GiveUpSave(Changes& changes, const Attempt& ended);
 // The attempt runs: nodes to which its save was copied have that save from now on.
 void NoteCopies(Changes& changes, const Attempt& attempt);
 // A newer save of the job is durable; the one before is kept in mind where it can be had elsewhere.

@@ -196,6 +196,40 @@ TEST(SavePlace, ASaveThatCannotBeHadIsThePlatformsFailureAndTriedAgain) {
   EXPECT_EQ(i.c.job(i.job).start_failures, 0u);
 }
 
+TEST(SavePlace, AProgramThatSaysThatItCannotReadBlamesNoNode) {
+  SavedOnN1 i(2);
+  i.c.Finish(i.urgent);
+  for (int tries = 0; tries < 4; ++tries) {
+    i.c.Settle();
+    if (i.c.job(i.job).not_before) i.c.Advance(i.c.job(i.job).not_before - i.c.now());
+    i.c.Settle();
+    ASSERT_EQ(i.c.job(i.job).state, JobState::kRunning) << tries;
+    i.c.Edit(i.job, 0, [](ObservedTask& task) {
+      task.ranks[0].restore_failed = "bad checksum";
+      task.ranks[0].exited = true;
+      task.ranks[0].exit_code = 1;
+    });
+  }
+  i.c.Settle();
+  i.c.state().tables().nodes.ForEach([](NodeId, const Node& node) { EXPECT_EQ(node.suspect, 0u) << node.name; });
+}
+
+// The node's agent had seen the save in its own folder: that it has it no more is the node's affair.
+TEST(SavePlace, ANodeWhoseDiskLostASaveIsSuspectedAndNobodyElse) {
+  SavedOnN1 i(2);
+  i.c.script(i.job).copies = false;
+  i.c.Finish(i.urgent);
+  for (int tries = 1; tries <= 25; ++tries) {
+    i.c.Settle();
+    ASSERT_EQ(i.c.job(i.job).state, JobState::kQueued) << "it is tried however often, beyond restart.max " << tries;
+    i.c.Advance(i.c.job(i.job).not_before - i.c.now());
+  }
+  EXPECT_GT(i.c.node(kN1).suspect, 0u);
+  EXPECT_THAT(i.c.node(kN1).suspect_why, HasSubstr("its last restore"));
+  EXPECT_EQ(i.c.node(kN2).suspect, 0u) << "it never had it";
+  EXPECT_EQ(i.c.job(i.job).durable.local.empty(), false) << "and the save is not given up";
+}
+
 TEST(SavePlace, AProgramThatCouldNotReadItsSaveIsNotBlamed) {
   SavedOnN1 i(2);
   i.c.Finish(i.urgent);

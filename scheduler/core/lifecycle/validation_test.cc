@@ -202,7 +202,7 @@ TEST_F(ANodeThatJoins, LeavesNothingBehindWhenItIsRemoved) {
   c.Silence(kNewNode, true);
   ASSERT_TRUE(c.Do(RemoveNode{"n1"}).status.ok());
   c.Advance(kMeasureAgainWaiting);
-  EXPECT_EQ(c.state().index().unfinished, 0u);
+  EXPECT_EQ(c.state().index().kept.unfinished.jobs, 0u);
   EXPECT_THAT(c.state().index().measure_again, IsEmpty());
 }
 

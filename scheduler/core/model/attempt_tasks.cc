@@ -21,4 +21,12 @@ bool ExitIsKnown(const Task& task) {
   return task.exit_code != 0 || static_cast<std::size_t>(exited) == task.ranks.size();
 }
 
+std::int64_t LeastStep(const Task& task) {
+  std::int64_t least = -1;
+  for (std::size_t i = 0; i < task.ranks.size(); ++i) {
+    least = i == 0 ? task.ranks[i].step : std::min(least, task.ranks[i].step);
+  }
+  return least;
+}
+
 }  // namespace glim::core

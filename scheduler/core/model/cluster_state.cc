@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "scheduler/core/model/spec_bytes.h"
 #include "scheduler/core/model/time_limit.h"
 #include "sdk/base/check.h"
 
@@ -51,7 +52,7 @@ bool IndexedAlike(const Job& a, const Job& b) {
          a.spec == b.spec && a.waits_for_save == b.waits_for_save && a.save_in_memory == b.save_in_memory &&
          a.quantum_doublings == b.quantum_doublings && a.hung_on == b.hung_on && a.moved_off == b.moved_off &&
          DearSaveOf(a) == DearSaveOf(b) && SavedOn(a) == SavedOn(b) && a.user == b.user && a.team == b.team &&
-         a.request_id == b.request_id;
+         a.request_id == b.request_id && TaleBytes(a) == TaleBytes(b);
 }
 
 // What the pool's means are made of.
@@ -155,19 +156,12 @@ void ClusterState::IndexJob(const Job& row, bool add) {
     }
   }
   if (!row.request_id.empty()) AddTo(index_.requests, std::pair(row.user, row.request_id), row.id, add);
-  if (IsTerminal(row.state)) {
-    AddTo(index_.finished, std::pair(row.ended_at, row.id), add);
-    return;
-  }
+  index_.kept.Count(row, add);
+  if (IsTerminal(row.state)) return;
   if (row.waits_for_save || row.save_in_memory) AddTo(index_.save_watch, row.id, add);
   if (row.quantum_doublings > 0) AddTo(index_.doubled, row.id, add);
   for (const NodeId node : SavedOn(row)) AddTo(index_.saved_on, node, row.id, add);
   for (const Dependency& dependency : row.waits_for) AddTo(index_.dependants, dependency.job, row.id, add);
-  const std::uint32_t one = 1;
-  index_.unfinished += add ? one : -one;
-  auto& of_user = index_.unfinished_by_user[row.user];
-  of_user += add ? one : -one;
-  if (of_user == 0) index_.unfinished_by_user.erase(row.user);
 }
 
 void ClusterState::IndexAttempt(const Attempt& row, bool add) {

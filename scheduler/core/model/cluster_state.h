@@ -22,6 +22,7 @@
 #include "scheduler/core/model/cow_table.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/job_place.h"
+#include "scheduler/core/model/kept_jobs.h"
 #include "scheduler/core/model/pool_layout.h"
 #include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
@@ -138,8 +139,7 @@ struct Index {
   std::map<std::string, NodeId> node_by_name;
   std::map<std::string, std::set<NodeId>> root_markers;  // what nodes read in the checkpoint root's marker file
   std::map<std::pair<std::string, std::string>, std::set<JobId>> requests;  // (user, request_id)
-  std::map<std::string, std::uint32_t> unfinished_by_user;
-  std::set<std::pair<TimePoint, JobId>> finished;                                    // by end, oldest first
+  KeptJobs kept;
   std::map<AttemptId, std::set<NodeId>> claims;                                      // nodes whose claim it is
   std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
   std::map<NodeId, std::uint32_t> replica_copies;          // of attempts that have not ended, by who takes them
@@ -157,7 +157,6 @@ struct Index {
   std::set<MeasureKey> to_measure;                       // a job that measures them may begin now; the urgent first
   std::set<std::pair<TimePoint, NodeId>> measure_again;  // not before then
   std::set<std::pair<TimePoint, NodeId>> found_good;     // when that was, of those that need not be measured; 0: never
-  std::uint32_t unfinished = 0;
   StateCounts counts;
   friend bool operator==(const Index&, const Index&) = default;
 };

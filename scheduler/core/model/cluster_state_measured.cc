@@ -21,7 +21,7 @@ void PutOrErase(Set& set, const Value& value, bool add) {
 }  // namespace
 
 bool IsSound(const Node& node) {
-  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() &&
+  return node.state == NodeState::kReady && node.stale_tasks.empty() && node.orphans.empty() && node.unproven.empty() &&
          node.root_error.empty() && node.fault.empty() && node.hardware_differs.empty() && !KeptAwayBy(node) &&
          (!node.cordon || Planted(PlantedBug::kCordonForgotten));
 }

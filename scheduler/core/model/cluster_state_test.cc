@@ -84,7 +84,7 @@ TEST(ClusterState, TheIndexIsWhatTheRowsSay) {
     for (std::uint64_t id = 1; id <= 12; ++id) state.EraseJob(JobId(id));
     EXPECT_TRUE(state.tables().attempts.empty());
     EXPECT_TRUE(state.tables().tasks.empty());
-    EXPECT_EQ(state.index().unfinished, 0u);
+    EXPECT_EQ(state.index().kept.unfinished.jobs, 0u);
     EXPECT_TRUE(state.index().live.empty());
   }
 }

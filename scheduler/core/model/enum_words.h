@@ -91,6 +91,11 @@ inline constexpr auto kEnumWords<InterruptMode> = std::to_array<EnumWord<Interru
     {InterruptMode::kCooperative, "cooperative"},
     {InterruptMode::kSignal, "signal"},
 });
+template <>
+inline constexpr auto kEnumWords<InterruptTo> = std::to_array<EnumWord<InterruptTo>>({
+    {InterruptTo::kMain, "main"},
+    {InterruptTo::kAll, "all"},
+});
 
 template <>
 inline constexpr auto kEnumWords<CrossZone> = std::to_array<EnumWord<CrossZone>>({
@@ -340,6 +345,7 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kNodeToValidate, "node_to_validate"},
     {HistoryKind::kNodeValidated, "node_validated"},
     {HistoryKind::kNodeUnreliable, "node_unreliable"},
+    {HistoryKind::kSaveFailed, "save_failed"},
 });
 
 template <typename E>

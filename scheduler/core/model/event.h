@@ -100,9 +100,12 @@ struct ObservedTask {
   std::string hung_path{};
   bool disk_fault = false;
   bool out_of_memory = false;
+  bool receipt = false;           // this cluster's scheduler has launched it on that node: its receipt is good
   TimePoint activity_at{};        // its newest sign of life, by the node's clock; 0: untold
   std::uint32_t evidence_id = 0;  // of the newest evidence that was asked for; 0: none
   std::string evidence{};
+  std::uint32_t left_behind = 0;  // as of Task
+  std::string left_names{};
   TimePoint gpu_busy_at{};  // one of its GPUs was seen busy, by the node's clock; its start before that; 0: not watched
 };
 

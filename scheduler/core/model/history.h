@@ -82,6 +82,7 @@ enum class HistoryKind : std::uint8_t {
   kNodeToValidate,
   kNodeValidated,
   kNodeUnreliable,
+  kSaveFailed,
 };
 const char* ToString(HistoryKind kind);
 

@@ -34,7 +34,8 @@ struct TokenRow {
   TimePoint last_used_at{};  // 0: never
   std::string made_by{};     // a user; of a host for logins LoginHostAsMaker, also of tokens made with its tokens
   std::string note{};
-  AttemptId attempt{};  // of kJob: it goes when that ends
+  AttemptId attempt{};       // of kJob: it goes when that ends
+  std::string session_of{};  // of a browser's session: the token that it was opened with, with which it goes
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
 

@@ -215,6 +215,9 @@ struct Policy {
   // Bounds.
   std::uint32_t unfinished_jobs_max = 200'000;
   std::uint32_t unfinished_jobs_per_user_max = 50'000;
+  // What unfinished jobs take in bytes (spec_bytes.h). Rows of ended jobs may take a quarter of that beside them.
+  std::int64_t unfinished_spec_bytes_max = std::int64_t{1} << 30;
+  std::int64_t unfinished_spec_bytes_per_user_max = std::int64_t{32} << 20;
   std::uint32_t finished_jobs_kept = 20'000;
   Duration backfill_hold_after = Minutes(10);  // a job that waited this long holds back what it waits for
   std::uint16_t master_port_first = 20'000;

@@ -13,6 +13,7 @@
 
 #include "scheduler/core/model/health.h"
 #include "scheduler/core/model/ids.h"
+#include "scheduler/core/model/kept_attempts.h"
 #include "scheduler/core/model/spec.h"
 #include "scheduler/core/model/task_ids.h"
 #include "sdk/base/time.h"
@@ -56,22 +57,6 @@ inline bool IsTerminal(JobState s) {
   return s == JobState::kSucceeded || s == JobState::kFailed || s == JobState::kCancelled;
 }
 
-// Ended attempts of a job that goes on are rows as long as they are among its newest; the history has them all.
-inline constexpr std::uint32_t kAttemptsKept = 8;
-
-// The first attempt that may be a row, of a job whose newest is this one; from 1.
-inline std::uint32_t OldestKept(std::uint32_t newest) { return newest > kAttemptsKept ? newest - kAttemptsKept : 1; }
-
-// What a job keeps of its attempts that are no longer rows.
-struct EarlierAttempts {
-  std::uint32_t count = 0;
-  TimePoint started_at;         // the first had all its nodes; 0: none of them had
-  Duration waited;              // queued, until all nodes were held
-  bool ran = false;             // one was seen running
-  bool simulated_gpus = false;  // some of what they had was simulated
-  friend bool operator==(const EarlierAttempts&, const EarlierAttempts&) = default;
-};
-
 struct Job {
   JobId id;
   std::string user;
@@ -94,7 +79,8 @@ struct Job {
   std::string
       checkpoint_root;  // of the policy at its submission: where its saves lie unless its spec says; empty: none
   Checkpoint durable;   // the newest over all attempts
-  std::vector<Checkpoint> older;  // that may still be had, newest first; of saves in nodes' own folders alone
+  std::vector<Checkpoint>
+      older;  // that may still be had, newest first; of saves that all nodes see, the one before alone
   // It waits for this node, none: for no node. Either the node has what it goes on from, and must be heard again; or an
   // attempt of it runs there that the store does not know, and must end (orphans.h).
   NodeId waits_for_save;
@@ -120,9 +106,11 @@ struct Job {
   std::vector<NodeId> hung_on;            // where that was, ascending: left out for this job while other nodes fit
   JobId parent{};                         // whose token submitted it; 0: a user's
   bool priority_set = false;              // its spec has another class by now than the one it was submitted with
-  std::vector<NodeId> moved_off{};        // an operator moved it off these, ascending: left out while other nodes fit
-  TimePoint hardware_failed_at;           // its newest attempt that hardware ended; 0: none has been
-  std::uint32_t hardware_failures = 0;    // of those, in a row within an hour of each other
+  // An operator moved it off these, or its save could not be had there, ascending: left out while other nodes fit.
+  std::vector<NodeId> moved_off{};
+  TimePoint hardware_failed_at;         // its newest attempt that hardware ended; 0: none has been
+  std::uint32_t hardware_failures = 0;  // of those, in a row within an hour of each other
+  bool ended_unrun = false;             // it ended before it ever ran, by its own `after` or by a cancel
   Duration longest_gap{};  // between two signs of life of its attempts; kept where the watchdog waits longer for it
   NodeId validates{};  // a job of the cluster's own that measures this node (lifecycle/validation.h); none: a user's
   friend bool operator==(const Job&, const Job&) = default;
@@ -202,6 +190,14 @@ struct Agreement {
 // Whoever submits and cancels urgent jobs all day has an attempt asked to leave, and not to leave, again and again.
 inline constexpr std::size_t kAgreementsKept = 8;
 
+// A save that a rank could not make, in its own words.
+struct SaveFailure {
+  std::int64_t step = -1;
+  std::string why;          // bounded
+  std::uint32_t count = 0;  // how often since the last save that it made; 0: the last one was made
+  friend bool operator==(const SaveFailure&, const SaveFailure&) = default;
+};
+
 struct Attempt {
   AttemptId id;
   AttemptState state = AttemptState::kClaimed;
@@ -241,6 +237,8 @@ struct Attempt {
   std::uint32_t evidence_asked = 0;     // how often its tasks were asked what they do
   std::string evidence{};       // what they answered last, a line for each rank that was told, then stacks; bounded
   TimePoint gpus_idle_since{};  // its user was warned that nobody uses its GPUs since then; 0: not (idle_gpus.h)
+  SaveFailure save_failure{};   // the newest save of this attempt, where that failed
+  std::vector<EndedTasks> ended_tasks{};  // once its tasks are no rows any more
   friend bool operator==(const Attempt&, const Attempt&) = default;
 
   Agreement* open_agreement();
@@ -281,6 +279,7 @@ struct Rank {
   TimePoint exited_at;
   std::string cause;           // of a failure: the last line of its first traceback, or of its output
   std::string restore_failed;  // why it could not go on from the save that it was given
+  SaveFailure save_failure{};  // its newest save, where that failed
   friend bool operator==(const Rank&, const Rank&) = default;
 };
 
@@ -306,6 +305,8 @@ struct Task {
   bool disk_fault = false;  // with start_failed: the disk of its node's agent took nothing; nobody's fault
   std::vector<std::int32_t> pids;  // of a stopped one: what is still there of it, as its agent says; bounded
   bool out_of_memory = false;      // the kernel killed a process of it for its limit of memory
+  std::uint32_t left_behind = 0;   // processes that its ranks had left when they ended: stopped with it
+  std::string left_names{};        // what those are called, a few of them; bounded
   friend bool operator==(const Task&, const Task&) = default;
 };
 
@@ -360,7 +361,9 @@ struct Node {
   AttemptId holder;                 // who has it; at most one
   AttemptId claim;                  // who gets it at its release; at most one
   std::vector<TaskId> stale_tasks;  // written off, to be stopped when the agent is heard again
-  std::vector<AttemptId> orphans;   // reported and unknown: left running, the node is not used
+  // Reported and unknown: left running, the node is not used. The second are said without a receipt of this cluster's
+  // (lifecycle/orphans.h): no job is touched for them.
+  std::vector<AttemptId> orphans, unproven;
   // What its agent says of itself that does not hold yet: of a held node it holds from the next release on, and fewer
   // GPUs than labelled are no label.
   bool relabelled = false;

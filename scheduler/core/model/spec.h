@@ -32,6 +32,8 @@ Result<PriorityClass> ParsePriority(const std::string& text);
 enum class Launcher { kNode, kPerGpu };
 // kAuto: by the signal, until a rank of the job has said hello; cooperative for good from then on.
 enum class InterruptMode { kAuto, kCooperative, kSignal };
+// Which processes of a task get the signal: the programs that handle it (nodeagent/core/asked_processes.h), or all.
+enum class InterruptTo { kMain, kAll };
 enum class CrossZone { kAuto, kNever };
 enum class LeafPolicy { kPack, kAny };
 enum class NvLink { kNone, kPair, kFull };  // ordered: a node with more satisfies a request for less
@@ -122,6 +124,7 @@ struct JobSpec {
   Duration grace = Seconds(60);
   Duration max_grace = Seconds(300);
   std::string interrupt_signal = "TERM";
+  InterruptTo interrupt_to = InterruptTo::kMain;
   std::string checkpoint_dir;
   Duration checkpoint_every;  // 0: not said
   std::uint32_t checkpoint_keep = 3;

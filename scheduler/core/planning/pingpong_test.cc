@@ -36,7 +36,7 @@ class Crowd {
     switch (rng_.Between(0, 9)) {
       case 0:
       case 1:
-        if (c_.state().index().unfinished < kUnfinishedMax) Submit();
+        if (c_.state().index().kept.unfinished.jobs < kUnfinishedMax) Submit();
         break;
       case 2:
         if (!rng_.OneIn(4)) break;

@@ -77,6 +77,7 @@ ObservedTask ScriptedAgent::Lost(const DesiredTask& want) {
 ObservedTask ScriptedAgent::Launch(const DesiredTask& want, const Script& script) {
   ObservedTask task;
   task.id = want.id;
+  task.receipt = true;
   task.phase = script.runs ? TaskPhase::kRunning : TaskPhase::kStarting;
   const std::uint32_t ranks = want.job->spec->ranks_per_node();
   for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -95,6 +96,11 @@ ObservedTask ScriptedAgent::Launch(const DesiredTask& want, const Script& script
     task.phase = TaskPhase::kReleased;
     task.start_failed = task.save_missing = true;
     task.message = "its save cannot be copied";
+  }
+  if (!script.sees_saves && base.step >= 0) {
+    task.phase = TaskPhase::kReleased;
+    task.start_failed = task.save_missing = true;
+    task.message = "its save cannot be seen on this node";
   }
   return task;
 }

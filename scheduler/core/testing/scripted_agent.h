@@ -22,6 +22,7 @@ struct Script {
   std::int64_t hold_ahead = 1;
   bool own_folder = false;  // its saves lie in its nodes' own checkpoint folders
   bool copies = true;       // ... and the agents manage to copy them
+  bool sees_saves = true;   // false: what it goes on from is on no node
 };
 
 class ScriptedAgent {

@@ -53,9 +53,9 @@ Json JsonShown(Json schema) {
 
 Json SessionPath(const DescriptorPool& pool, Schemas* schemas) {
   const Json by_nobody = Json::array({Json::object()});
-  Json begin =
-      Plain("BeginSession", "Exchanges a code for a session",
-            "The answer sets the cookie `glim_session`. The code, of POST /v1/session/code, counts once.", by_nobody);
+  Json begin = Plain(
+      "BeginSession", "Exchanges a code for a session",
+      "The answer sets the cookie `__Host-glim_session`. The code, of POST /v1/session/code, counts once.", by_nobody);
   const auto& code = MessageOf(pool, "RedeemWebCodeRequest");
   begin["requestBody"] = {{"required", true},
                           {"content", {{"application/json", {{"schema", schemas->Body(code, {})}}}}}};
@@ -134,8 +134,10 @@ void AddSharedSchemas(Schemas* schemas) {
 Json SecuritySchemes() {
   Json schemes;
   schemes["bearer"] = {{"type", "http"}, {"scheme", "bearer"}, {"description", "A token: glim_ID_SECRET."}};
-  schemes["cookie"] = {
-      {"type", "apiKey"}, {"in", "cookie"}, {"name", "glim_session"}, {"description", "A browser's session."}};
+  schemes["cookie"] = {{"type", "apiKey"},
+                       {"in", "cookie"},
+                       {"name", "__Host-glim_session"},
+                       {"description", "A browser's session. Without TLS its name is glim_session."}};
   schemes["csrf"] = {{"type", "apiKey"},
                      {"in", "header"},
                      {"name", "X-Glim-Csrf"},

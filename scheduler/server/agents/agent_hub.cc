@@ -16,14 +16,14 @@ void AgentHub::SyncNodes(const std::set<core::NodeId>& nodes) {
     const SnapshotPtr snapshot = loop_->snapshot();
     GangCache cache;
     for (const core::NodeId node : nodes) {
+      if (!snapshot->tables.nodes.Find(node)) {
+        EndNode(node, {grpc::StatusCode::UNAVAILABLE, "an operator has removed this node: it registers anew"});
+        continue;
+      }
       const auto it = by_node_.find(node);
       if (it == by_node_.end()) continue;
       const std::shared_ptr<AgentLink> stream = it->second;
-      if (snapshot->tables.nodes.Find(node)) {
-        stream->SendDesired(snapshot, &cache);
-      } else {
-        stream->End({grpc::StatusCode::UNAVAILABLE, "an operator has removed this node: it registers anew"});
-      }
+      stream->SendDesired(snapshot, &cache);
     }
   });
 }
@@ -38,6 +38,7 @@ void AgentHub::EndAll(const grpc::Status& status) {
 }
 
 void AgentHub::EndNode(core::NodeId node, const grpc::Status& status) {
+  logs_->EndNode(node, status);
   const auto it = by_node_.find(node);
   if (it == by_node_.end()) return;
   const std::shared_ptr<AgentLink> stream = it->second;

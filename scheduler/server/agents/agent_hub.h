@@ -15,6 +15,7 @@
 #include "scheduler/identity/cluster_authority.h"
 #include "scheduler/server/agents/agent_strand.h"
 #include "scheduler/server/agents/leader_check.h"
+#include "scheduler/server/agents/log_broker.h"
 #include "scheduler/server/convert/desired_convert.h"
 #include "scheduler/server/loop/scheduler_loop.h"
 #include "scheduler/server/nodes/agent_gate.h"
@@ -34,10 +35,13 @@ class AgentLink {
 class AgentHub {
  public:
   using Authority = std::function<std::shared_ptr<const identity::ClusterAuthority>()>;
-  // All outlive the hub. `authority` gives null without identity; from any thread, once agents come.
-  AgentHub(AgentStrand* strand, SchedulerLoop* loop, std::string cluster_id, const AgentGate* gate, Authority authority)
+  // All outlive the hub; `logs` has the other stream of each node. `authority` gives null without identity; from any
+  // thread, once agents come.
+  AgentHub(AgentStrand* strand, SchedulerLoop* loop, LogBroker* logs, std::string cluster_id, const AgentGate* gate,
+           Authority authority)
       : strand_(strand),
         loop_(loop),
+        logs_(logs),
         cluster_id_(std::move(cluster_id)),
         gate_(gate),
         authority_(std::move(authority)),
@@ -68,7 +72,7 @@ class AgentHub {
   void Attach(core::NodeId node, const std::shared_ptr<AgentLink>& stream);
   // The stream has ended: if it still spoke for the node, the core is told.
   void Detach(core::NodeId node, std::uint64_t session);
-  // Ends the node's stream, if it has one.
+  // Ends the node's streams, that of its logs among them, as far as it has them.
   void EndNode(core::NodeId node, const grpc::Status& status);
   bool stopping() const { return stopping_; }
   const grpc::Status& stop_status() const { return stop_status_; }
@@ -76,6 +80,7 @@ class AgentHub {
  private:
   AgentStrand* strand_;
   SchedulerLoop* loop_;
+  LogBroker* const logs_;
   const std::string cluster_id_;
   const AgentGate* const gate_;
   const Authority authority_;

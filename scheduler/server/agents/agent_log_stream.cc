@@ -75,6 +75,8 @@ void AgentLogStream::Received() {
       return End(ToGrpc(s));
     }
     owner_->broker->Attach(node_, shared_from_this());
+  } else if (Status s = CheckStill(); !s.ok()) {
+    return End(ToGrpc(s));
   } else {
     owner_->broker->Answer(node_, std::move(in_));
   }
@@ -94,14 +96,8 @@ Status AgentLogStream::Introduce() {
         .WithReason("WRONG_CLUSTER")
         .WithField("cluster_id");
   }
+  if (Status s = CheckNode(in_.node_name(), in_.machine_id()); !s.ok()) return s;
   const SnapshotPtr snapshot = owner_->loop->snapshot();
-  if (Status s = owner_->gate->CheckNode(peer_, *snapshot->tables.identity, owner_->loop->Now(), in_.node_name(),
-                                         in_.machine_id());
-      !s.ok()) {
-    owner_->gate->Denied(peer_, PeerHost(context_->peer()), "/glim.v1.AgentApi/ServeLogs",
-                         "node " + Printable(in_.node_name()), s);
-    return s;
-  }
   const core::NodeId* id = snapshot->tables.node_ids.Find(in_.node_name());
   const core::Node* node = id ? snapshot->tables.nodes.Find(*id) : nullptr;
   if (!node) {
@@ -117,8 +113,30 @@ Status AgentLogStream::Introduce() {
         .WithFix("give this agent another --node-name");
   }
   node_ = node->id;
+  node_name_ = in_.node_name();
+  machine_id_ = in_.machine_id();
   admission_.Release(Bound::kAgentHellos);
   return Status::Ok();
+}
+
+// Whether the certificate speaks for this node, now.
+Status AgentLogStream::CheckNode(const std::string& node, const std::string& machine_id) const {
+  const SnapshotPtr snapshot = owner_->loop->snapshot();
+  Status status = owner_->gate->CheckNode(peer_, *snapshot->tables.identity, owner_->loop->Now(), node, machine_id);
+  if (!status.ok()) {
+    owner_->gate->Denied(peer_, PeerHost(context_->peer()), "/glim.v1.AgentApi/ServeLogs", "node " + Printable(node),
+                         status);
+  }
+  return status;
+}
+
+// As Sync looks at each report: one that was replaced meanwhile serves on, for the agent has the newer one as well.
+Status AgentLogStream::CheckStill() const {
+  if (!owner_->gate->identity()) return Status::Ok();
+  const SnapshotPtr snapshot = owner_->loop->snapshot();
+  const core::NodeIdentity* const row = snapshot->tables.identity->nodes.Find(peer_.node);
+  const bool in_force = row != nullptr && !row->revoked && peer_.valid_until >= owner_->loop->Now();
+  return in_force ? Status::Ok() : CheckNode(node_name_, machine_id_);
 }
 
 void AgentLogStream::Send(const v1::LogRequest& request) {

@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <deque>
 #include <memory>
+#include <string>
 
 #include "glim/v1/agent_api.pb.h"
 #include "scheduler/server/agents/log_broker.h"
@@ -46,6 +47,8 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
   void Begin(const Status& admitted);
   void Received();
   Status Introduce();
+  Status CheckNode(const std::string& node, const std::string& machine_id) const;
+  Status CheckStill() const;
   void WriteNext();
 
   const Owner* owner_;
@@ -58,6 +61,8 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
   std::deque<v1::LogRequest> queue_;  // bounded by the broker's bound a node
   boost::asio::steady_timer introduction_timer_;
   core::NodeId node_;  // none: not introduced yet
+  std::string node_name_;
+  std::string machine_id_;
   bool writing_ = false;
   bool ended_ = false;
   grpc::Status end_status_;

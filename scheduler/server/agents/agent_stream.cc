@@ -195,6 +195,7 @@ void AgentStream::ReceiveHello(const v1::Hello& hello) {
   auto event = HelloToEvent(hello);
   if (!event.ok()) return Refuse(event.status());
   event->session = session_ = hub_->NextSession();
+  event->highest_job = HighestLaunched(hub_->secrets(), hello);
   node_name_ = hello.node_name();
   machine_id_ = hello.machine_id();
   has_replicas_ = !event->replica.empty();
@@ -294,11 +295,9 @@ void AgentStream::ReceiveReport(const v1::NodeReport& report) {
   }
   auto tasks = ReportToTasks(report);
   if (!tasks.ok()) return Refuse(tasks.status());
-  core::NodeReported event;
-  event.node = node_;
-  event.session = session_;
-  event.current = report.epoch() == hub_->loop().epoch();
-  event.tasks = std::move(tasks).value();
+  const bool current = report.epoch() == hub_->loop().epoch();
+  core::NodeReported event{node_, session_, current, std::move(tasks).value()};
+  CheckReceipts(hub_->secrets(), node_name_, report, &event.tasks);
   NodeToEvent(report, *hub_->loop().snapshot()->policy, &event);
   const Status posted = hub_->loop().PostUnbounded(std::move(event), [self = shared_from_this()](const core::Reply&) {
     self->hub_->strand().Post([self] { self->ReadNext(); });

@@ -5,6 +5,7 @@
 #include "scheduler/core/model/cordon.h"
 #include "scheduler/core/model/quota_bounds.h"
 #include "scheduler/core/model/save_reach.h"
+#include "scheduler/core/model/spec_bytes.h"
 #include "scheduler/server/clients/client_service.h"
 #include "scheduler/server/clients/submit_event.h"
 
@@ -59,7 +60,8 @@ std::string JobsInWords(const core::SubmitJobs& event) {
 
 grpc::ServerUnaryReactor* ClientService::Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request,
                                                 v1::SubmitResponse* response) {
-  Call* const call = Call::Open(door_, context, "ClientApi/Submit", *request);
+  const auto rows = static_cast<std::uint64_t>(request->specs_size()) * core::kJobBytes;
+  Call* const call = Call::Open(door_, context, "ClientApi/Submit", *request, {{Bound::kChanges, rows}});
   if (!call->admitted()) return call;
   auto event = SubmitEvent(call->user(), *request);
   if (!event.ok()) return call->Refuse(event.status());

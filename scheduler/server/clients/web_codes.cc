@@ -18,7 +18,9 @@ Result<core::TokenRow> SessionToken(const Caller& maker, const core::Accounts& a
   request.set_note("web session");
   const Duration left = maker.expires_at ? maker.expires_at - now : kWebSessionLife;
   request.set_ttl_ms(std::max<std::int64_t>(1, std::min(left, kWebSessionLife).ms));
-  return NewToken(maker, accounts, request, now);
+  auto row = NewToken(maker, accounts, request, now);
+  if (row.ok()) row->session_of = maker.token;
+  return row;
 }
 
 Status BadCode() {

@@ -102,7 +102,10 @@ void SetInterrupt(const Snapshot& snapshot, const core::DesiredTask& task, TimeP
   // In a signalled round no step is agreed on either: whoever listens all the same stops where it is.
   const bool signalled = agreement.state == core::AgreementState::kSignalled;
   order->set_no_agreement(signalled || agreement.state == core::AgreementState::kNoAgreement);
-  if (signalled) order->set_signal(task.job->spec->interrupt_signal);
+  if (signalled) {
+    order->set_signal(task.job->spec->interrupt_signal);
+    order->set_signal_all(task.job->spec->interrupt_to == core::InterruptTo::kAll);
+  }
   order->set_withdrawn(agreement.state == core::AgreementState::kWithdrawn);
 }
 

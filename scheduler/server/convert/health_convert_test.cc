@@ -242,6 +242,16 @@ TEST(HealthConvert, TheNoteSaysWhatKeepsJobsAway) {
   EXPECT_EQ(shown.As(NodeShown::kRow).message(), "disk_full: the disk is full; link down of mlx5_0/1: state DOWN");
 }
 
+// A node that an operator has given back while a task of before is in the kernel (state D) takes no job, and says why.
+TEST(HealthConvert, TheNoteSaysWhoseTasksAreToGo) {
+  ShownNode shown;
+  shown.row.hardware_differs.clear();
+  shown.row.health_conditions.clear();
+  EXPECT_EQ(shown.As(NodeShown::kRow).message(), "");
+  shown.row.stale_tasks = {{{core::JobId(12), 1}, 0}, {{core::JobId(12), 2}, 0}, {{core::JobId(7), 1}, 1}};
+  EXPECT_EQ(shown.As(NodeShown::kRow).message(), "has tasks that are to go: job 7's, job 12's");
+}
+
 TEST(HealthConvert, PeopleSeeTheNewestFailureFirstAndOfAListWhoIsUnreliable) {
   ShownNode shown;
   shown.row.failures = {{TimePoint{1}, "gpu_failure", "0000:3b:00.0", core::JobId(12)},

@@ -20,6 +20,7 @@ constexpr int kTasksMax = 256;  // one runs; the rest are leftovers
 constexpr int kRanksMax = 256;
 constexpr int kSavesMax = 64;
 constexpr int kPidsMax = 1024;
+constexpr std::uint32_t kLeftBehindMax = 1024;
 constexpr int kFoldersMax = 64;
 constexpr std::size_t kSocketsMax = 32;
 constexpr std::size_t kSocketBytesMax = 108;  // of sockaddr_un
@@ -108,6 +109,11 @@ Result<core::SavedShard> SaveFromProto(const v1::Save& proto) {
   return save;
 }
 
+Result<core::SaveFailure> SaveFailureFromProto(const v1::SaveFailure& proto) {
+  if (proto.step() < -1 || proto.step() > kStepMax) return Refuse("ranks.save_failure.step", "is out of range");
+  return core::SaveFailure{.step = proto.step(), .why = CutText(proto.why(), kCauseMax), .count = proto.count()};
+}
+
 Result<core::Rank> RankFromProto(const v1::ObservedRank& proto) {
   if (proto.step() < -1 || proto.step() > kStepMax) return Refuse("ranks.step", "is out of range");
   if (proto.hold() < -1 || proto.hold() > kStepMax) return Refuse("ranks.hold", "is out of range");
@@ -141,6 +147,11 @@ Result<core::Rank> RankFromProto(const v1::ObservedRank& proto) {
   rank.exited_at = TimePoint{std::max<std::int64_t>(0, proto.exited_at_ms())};
   rank.cause = proto.cause().substr(0, kCauseMax);
   rank.restore_failed = proto.restore_failed().substr(0, kCauseMax);
+  if (proto.has_save_failure()) {
+    auto failure = SaveFailureFromProto(proto.save_failure());
+    if (!failure.ok()) return failure.status();
+    rank.save_failure = std::move(failure).value();
+  }
   // An agent of an earlier version does not tell of the hello: whoever has said anything has said that first.
   rank.greeted = proto.greeted() || proto.connected() || rank.step >= 0 || rank.acked_agreement > 0 || rank.leaving ||
                  rank.finished || !rank.saves.empty() || !rank.restore_failed.empty();
@@ -175,6 +186,8 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   task.hung_path = proto.hung_path().substr(0, kCauseMax);
   task.disk_fault = proto.disk_fault();
   task.out_of_memory = proto.out_of_memory();
+  task.left_behind = std::min(proto.left_behind(), kLeftBehindMax);
+  task.left_names = CutText(proto.left_names(), kCauseMax);
   task.save_missing = proto.save_missing();
   task.copied_bytes = std::max<std::int64_t>(0, proto.copied_bytes());
   task.copy_time = Milliseconds(std::clamp<std::int64_t>(proto.copy_ms(), 0, kDayMs));
@@ -260,7 +273,6 @@ Result<core::NodeConnected> HelloToEvent(const v1::Hello& hello) {
   event.save_address = hello.save_address();
   event.save_key = hello.save_key();
   event.allowed_folders.assign(hello.allowed_folders().begin(), hello.allowed_folders().end());
-  event.highest_job = core::JobId(hello.highest_job_id());
   if (hello.has_only_uid()) event.only_uid = hello.only_uid();
   event.needs_uid = hello.needs_uid();
   event.inventory = InventoryOf(hello);

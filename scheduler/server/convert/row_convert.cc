@@ -9,13 +9,12 @@
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/model/attempt_tasks.h"
-#include "scheduler/core/model/cordon.h"
-#include "scheduler/core/model/health_rules.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/save_retention.h"
 #include "scheduler/core/model/zone_link.h"
 #include "scheduler/server/convert/health_convert.h"
+#include "scheduler/server/convert/node_note.h"
 #include "scheduler/server/convert/reservation_convert.h"
 #include "scheduler/server/convert/usage_report.h"
 #include "scheduler/wire/spec_convert.h"
@@ -63,6 +62,23 @@ void AgreementToProto(const core::Attempt& attempt, const core::Agreement& agree
   out->set_swap_aborted(agreement.swap_aborted);
 }
 
+// Of an attempt whose tasks are no rows any more, or none yet.
+void EndedTaskToProto(const core::Attempt& attempt, std::uint32_t index, v1::TaskInfo* out) {
+  const bool had_tasks = attempt.ended_at && attempt.outcome != core::Outcome::kClaimDropped;
+  out->set_phase(core::ToString(had_tasks ? core::TaskPhase::kReleased : core::TaskPhase::kPending));
+  if (!had_tasks) return;
+  std::uint64_t end = 0;
+  for (const core::EndedTasks& run : attempt.ended_tasks) {
+    end += run.count;
+    if (index >= end) continue;
+    out->set_exit_code(run.exit_code);
+    out->set_step(run.step);
+    out->set_message(run.message);
+    return;
+  }
+  out->set_message("how it ended is not kept: too many of its attempt ended differently");
+}
+
 void TaskToProto(const Snapshot& snapshot, const core::Attempt& attempt, std::uint32_t index, v1::TaskInfo* out) {
   out->set_index(index);
   if (const core::Node* node = snapshot.tables.nodes.Find(attempt.nodes[index])) {
@@ -73,15 +89,11 @@ void TaskToProto(const Snapshot& snapshot, const core::Attempt& attempt, std::ui
   out->set_step(-1);
   out->set_exit_code(-1);
   const core::Task* task = snapshot.tables.tasks.Find({attempt.id, index});
-  out->set_phase(core::ToString(task ? task->phase : core::TaskPhase::kPending));
-  if (!task) return;
+  if (!task) return EndedTaskToProto(attempt, index, out);
+  out->set_phase(core::ToString(task->phase));
   if (core::ExitIsKnown(*task)) out->set_exit_code(task->exit_code);
   out->set_message(task->message);
-  std::int64_t least = -1;
-  for (std::size_t i = 0; i < task->ranks.size(); ++i) {
-    least = i == 0 ? task->ranks[i].step : std::min(least, task->ranks[i].step);
-  }
-  out->set_step(least);
+  out->set_step(core::LeastStep(*task));
 }
 
 std::string InSeconds(Duration time) { return WriteDuration(Seconds((time.ms + 999) / 1000)); }
@@ -249,6 +261,11 @@ void AttemptToProto(const Snapshot& snapshot, const core::Attempt& attempt, Time
   out->set_stalled_since_ms(attempt.stalled_since.ms);
   out->set_evidence(attempt.evidence);
   out->set_gpus_idle_since_ms(attempt.gpus_idle_since.ms);
+  if (const core::SaveFailure& failure = attempt.save_failure; failure.count > 0) {
+    out->mutable_save_failure()->set_step(failure.step);
+    out->mutable_save_failure()->set_why(failure.why);
+    out->mutable_save_failure()->set_count(failure.count);
+  }
 }
 
 namespace {
@@ -332,27 +349,6 @@ void CordonToProto(const core::Cordon& cordon, v1::Cordon* out) {
   out->set_drained(cordon.drained);
 }
 
-// "pcie slow of 0000:3b:00.0: 8 GT/s". Of those for which no job starts there while they last.
-std::string KeepsAway(const core::HealthCondition& condition) {
-  if (!core::KeepsJobsAway(condition)) return "";
-  std::string words = condition.check;
-  std::replace(words.begin(), words.end(), '_', ' ');
-  if (!condition.device.empty()) words += " of " + condition.device;
-  return condition.text.empty() ? words : words + ": " + condition.text;
-}
-
-// Who has taken it out, and what is wrong with it: one fault, and all that is wrong with its hardware.
-std::string MessageOf(const core::Node& node) {
-  std::string words = node.cordon ? core::CordonInWords(*node.cordon) : "";
-  const auto add = [&words](const std::string& what) {
-    if (!what.empty()) words += (words.empty() ? "" : "; ") + what;
-  };
-  add(!node.message.empty() ? node.message : !node.fault.empty() ? node.fault : node.root_error);
-  if (!node.hardware_differs.empty()) add("labels differ: " + node.hardware_differs);
-  for (const core::HealthCondition& condition : node.health_conditions) add(KeepsAway(condition));
-  return words;
-}
-
 }  // namespace
 
 void NodeToProto(const Snapshot& snapshot, const core::Node& node, NodeShown shown, v1::Node* out) {
@@ -361,7 +357,7 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, NodeShown sho
   // Fewer GPUs are a fault, which the message tells: they never become its labels.
   if (node.relabelled && core::MissingGpus(node).empty()) LabelsToProto(node.next_labels, out->mutable_next_labels());
   out->set_state(core::ToString(node.state));
-  out->set_message(MessageOf(node));
+  out->set_message(NodeNote(node));
   if (node.cordon) CordonToProto(*node.cordon, out->mutable_cordon());
   for (std::string& words : ReservedWords(snapshot, node.id)) out->add_reserved(std::move(words));
   if (node.holder) RefToProto(node.holder, out->mutable_holder());
@@ -373,6 +369,7 @@ void NodeToProto(const Snapshot& snapshot, const core::Node& node, NodeShown sho
     if (told) InventoryToProto(*it->second.inventory, out->mutable_inventory());
   }
   for (const core::AttemptId id : node.orphans) RefToProto(id, out->add_orphans());
+  for (const core::AttemptId id : node.unproven) RefToProto(id, out->add_unproven());
   out->set_agent_version(node.agent_version);
   out->set_runtime(node.runtime);
   out->set_census(node.census);

@@ -6,12 +6,20 @@
 #include "sdk/threads/hand_over.h"
 
 namespace glim::server {
+namespace {
+
+// What any change leaves behind beside its own words: entries of the history, a row of the audit trail.
+constexpr std::uint64_t kChangeBytes = 1024;
+
+}  // namespace
 
 Call* Call::Open(Door* door, grpc::CallbackServerContext* context, Method method,
                  const google::protobuf::Message& request, CallerLimits::Amounts more) {
   auto* const call = new Call(door, method);
   more.emplace_back(Bound::kCalls, 1);
-  more.emplace_back(Bound::kBytes, request.ByteSizeLong());
+  const std::size_t bytes = request.ByteSizeLong();
+  more.emplace_back(Bound::kBytes, bytes);
+  if (method->audited) more.emplace_back(Bound::kChanges, kChangeBytes + bytes);
   auto entered = door->Enter(*context, method, request, more);
   if (!entered.ok()) return call->Refuse(entered.status());
   Door::Entry entry = std::move(entered).value();

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "sdk/base/size_text.h"
+
 namespace glim::server {
 namespace {
 
-constexpr std::int64_t kBurstSeconds = 5;
 constexpr std::int64_t kMilli = 1'000;
 
 std::size_t Index(Bound bound) { return static_cast<std::size_t>(bound); }
@@ -26,6 +27,7 @@ Words WordsOf(Bound bound) {
     case Bound::kBytes:
       return {"queued_mib", "bytes waiting", "try again in 1 s, with less at a time, and take the answers"};
     case Bound::kAgentStreams: return {"agent_streams", "agents' streams", "try again in 10 s"};
+    case Bound::kChanges: return {"changes_kib_per_second", "bytes of changes a second", ""};
     case Bound::kAgentHellos: return {"agent_hellos", "agents' streams that have not said hello", "try again in 10 s"};
   }
   return {"", "", ""};
@@ -40,8 +42,10 @@ std::string WhoseWords(BoundOf of, const CallerKey& caller) {
 Status Refusal(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t number, std::string when) {
   const Words words = WordsOf(bound);
   const std::string key = std::string("limits.") + KeyOf(of) + "." + words.key;
-  return Status(StatusCode::kResourceExhausted, WhoseWords(of, caller) + " as many " + words.what +
-                                                    " as may be: " + std::to_string(number) + " (" + key + ")")
+  const bool bytes = bound == Bound::kBytes || bound == Bound::kChanges;
+  return Status(StatusCode::kResourceExhausted,
+                WhoseWords(of, caller) + " as many " + words.what +
+                    " as may be: " + (bytes ? RoundedSizeText(number) : std::to_string(number)) + " (" + key + ")")
       .WithReason("OVERLOADED")
       .WithField(key)
       .WithFix(std::move(when));
@@ -89,16 +93,20 @@ void Admission::Hold(Bound bound, std::uint64_t amount) {
 }
 
 bool CallerLimits::Row::Idle() const {
-  return tokens_milli == -1 && std::all_of(held.begin(), held.end(), [](std::uint64_t one) { return one == 0; });
+  return requests.used_milli == 0 && changes.used_milli == 0 &&
+         std::all_of(held.begin(), held.end(), [](std::uint64_t one) { return one == 0; });
 }
 
 void CallerLimits::Fill(BoundOf of, Row* row, TimePoint now) const {
-  if (row->tokens_milli == -1) return;
-  const auto rate = static_cast<std::int64_t>(bounds_.At(of, Bound::kRequests));
-  const std::int64_t passed = std::clamp<std::int64_t>((now - row->filled_at).ms, 0, kBurstSeconds * kMilli);
-  row->tokens_milli += passed * rate;
-  row->filled_at = now;
-  if (row->tokens_milli >= rate * kBurstSeconds * kMilli) row->tokens_milli = -1;
+  const auto fill = [&](Bound rate, Bucket& bucket) {
+    const auto per_ms = static_cast<std::int64_t>(bounds_.At(of, rate));  // thousandths a millisecond
+    // In a day any bucket is full.
+    const std::int64_t passed = std::clamp<std::int64_t>((now - bucket.filled_at).ms, 0, Hours(24).ms);
+    bucket.used_milli = std::max<std::int64_t>(0, bucket.used_milli - passed * per_ms);
+    bucket.filled_at = now;
+  };
+  fill(Bound::kRequests, row->requests);
+  fill(Bound::kChanges, row->changes);
 }
 
 Status CallerLimits::Refuse(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t number, std::string when) {
@@ -106,13 +114,28 @@ Status CallerLimits::Refuse(BoundOf of, Bound bound, const CallerKey& caller, st
   return Refusal(of, bound, caller, number, std::move(when));
 }
 
-Status CallerLimits::Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts) {
-  const std::uint64_t rate = bounds_.At(of, Bound::kRequests);
-  if (row.tokens_milli != -1 && row.tokens_milli < kMilli) {
-    const std::int64_t ms = (kMilli - row.tokens_milli) / static_cast<std::int64_t>(rate) + 1;
-    return Refuse(of, Bound::kRequests, caller, rate, "try again in " + std::to_string(ms) + " ms, and less often");
+Status CallerLimits::CheckRate(BoundOf of, Bound rate, const Bucket& bucket, const CallerKey& caller,
+                               std::uint64_t amount) {
+  const std::uint64_t number = bounds_.At(of, rate);
+  const auto per_ms = static_cast<std::int64_t>(number);
+  const std::int64_t burst = per_ms * BurstSeconds(rate) * kMilli;
+  const std::int64_t beyond = bucket.used_milli + static_cast<std::int64_t>(amount) * kMilli - burst;
+  if (amount == 0 || bucket.used_milli == 0 || beyond <= 0) return Status::Ok();
+  const std::int64_t ms = std::min(beyond, bucket.used_milli) / per_ms + 1;
+  if (rate == Bound::kRequests) {
+    return Refuse(of, rate, caller, number, "try again in " + std::to_string(ms) + " ms, and less often");
   }
+  return Refuse(of, rate, caller, number,
+                "try again in " + std::to_string(ms / kMilli + 1) + " s, with fewer or smaller jobs: " +
+                    RoundedSizeText(number * static_cast<std::uint64_t>(BurstSeconds(rate))) + " may come at once");
+}
+
+Status CallerLimits::Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts,
+                           std::uint64_t changes) {
+  if (Status s = CheckRate(of, Bound::kRequests, row.requests, caller, 1); !s.ok()) return s;
+  if (Status s = CheckRate(of, Bound::kChanges, row.changes, caller, changes); !s.ok()) return s;
   for (const auto& [bound, amount] : amounts) {
+    if (IsRate(bound)) continue;
     const std::uint64_t number = bounds_.At(of, bound);
     const std::uint64_t held = row.held[Index(bound)];
     // Alone, a single call may always be as large as a message may be.
@@ -129,6 +152,8 @@ CallerLimits::Row* CallerLimits::UserRow(const CallerKey& caller) {
 
 Result<Admission> CallerLimits::Admit(const CallerKey& caller, const Amounts& amounts) {
   const TimePoint now = now_();
+  std::uint64_t changes = 0;
+  for (const auto& [bound, amount] : amounts) changes += bound == Bound::kChanges ? amount : 0;
   std::lock_guard lock(mutex_);
   ForgetIdle(now);
   Row* const user = UserRow(caller);
@@ -137,19 +162,16 @@ Result<Admission> CallerLimits::Admit(const CallerKey& caller, const Amounts& am
   for (const auto& [of, row] : levels) {
     if (row == nullptr) continue;
     Fill(of, row, now);
-    if (Status s = Check(of, *row, caller, amounts); !s.ok()) return s;
+    if (Status s = Check(of, *row, caller, amounts, changes); !s.ok()) return s;
   }
   Admission admission;
   admission.limits_ = this;
   admission.caller_ = caller;
-  for (const auto& [bound, amount] : amounts) admission.held_[Index(bound)] += amount;
+  for (const auto& [bound, amount] : amounts) admission.held_[Index(bound)] += IsRate(bound) ? 0 : amount;
   for (const auto& [of, row] : levels) {
     if (row == nullptr) continue;
-    if (row->tokens_milli == -1) {
-      row->tokens_milli = static_cast<std::int64_t>(bounds_.At(of, Bound::kRequests)) * kBurstSeconds * kMilli;
-      row->filled_at = now;
-    }
-    row->tokens_milli -= kMilli;
+    row->requests.used_milli += kMilli;
+    row->changes.used_milli += static_cast<std::int64_t>(changes) * kMilli;
     for (std::size_t i = 0; i < kBounds; ++i) row->held[i] += admission.held_[i];
   }
   return admission;

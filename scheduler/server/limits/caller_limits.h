@@ -65,7 +65,8 @@ class CallerLimits {
   CallerLimits(Bounds bounds, std::function<TimePoint()> now) : bounds_(bounds), now_(std::move(now)) {}
 
   // All of it or none; one request is counted with it. RESOURCE_EXHAUSTED (OVERLOADED) names the bound by its key in
-  // the configuration, whose it is, and says when to try again.
+  // the configuration, whose it is, and says when to try again. Who has used nothing of a rate may take more than its
+  // burst once.
   Result<Admission> Admit(const CallerKey& caller, const Amounts& amounts);
 
   // What all callers hold together, and how often which bound refused somebody.
@@ -81,16 +82,21 @@ class CallerLimits {
 
  private:
   friend class Admission;
+  // What was taken of a rate and has not been filled up again, in thousandths.
+  struct Bucket {
+    std::int64_t used_milli = 0;
+    TimePoint filled_at;
+  };
   struct Row {
     BoundNumbers held{};
-    std::int64_t tokens_milli = -1;  // of requests; -1: a full bucket
-    TimePoint filled_at;
+    Bucket requests, changes;
     bool Idle() const;
   };
   using Rows = std::map<std::string, Row>;
 
   void Fill(BoundOf of, Row* row, TimePoint now) const;
-  Status Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts);
+  Status CheckRate(BoundOf of, Bound rate, const Bucket& bucket, const CallerKey& caller, std::uint64_t amount);
+  Status Check(BoundOf of, const Row& row, const CallerKey& caller, const Amounts& amounts, std::uint64_t changes);
   Status Refuse(BoundOf of, Bound bound, const CallerKey& caller, std::uint64_t number, std::string when);
   Row* UserRow(const CallerKey& caller);  // null: nobody's
   void Change(const CallerKey& caller, const BoundNumbers& amounts, bool more);

@@ -105,6 +105,36 @@ TEST_F(CallerLimitsTest, ManyRequestsASecondAreRefusedAndTheRefusalSaysWhenToCom
   EXPECT_FALSE(limits.Admit(kim_, {}).ok());
 }
 
+TEST_F(CallerLimitsTest, ChangesAreBoundedInBytesASecondAndTheRefusalSaysWhenToComeAgain) {
+  bounds_.At(BoundOf::kUser, Bound::kChanges) = 1'000;
+  CallerLimits limits = Make();
+  for (int i = 0; i < 128; ++i) ASSERT_TRUE(limits.Admit(kim_, {{Bound::kChanges, 1'000}}).ok()) << i << " of a burst";
+  const Status refused = limits.Admit(kim_, {{Bound::kChanges, 4'500}}).status();
+  EXPECT_EQ(refused.reason(), "OVERLOADED");
+  EXPECT_EQ(refused.field(), "limits.user.changes_kib_per_second");
+  EXPECT_THAT(refused.message(), HasSubstr("user kim has as many bytes of changes a second as may be: 1000 bytes"));
+  EXPECT_THAT(refused.fix(), HasSubstr("try again in 5 s, with fewer or smaller jobs: 125.0 KiB may come at once"));
+  EXPECT_TRUE(limits.Admit(kim_, {}).ok()) << "who changes nothing is served";
+  EXPECT_TRUE(limits.Admit(lee_, {{Bound::kChanges, 1'000}}).ok());
+  now_ = now_ + Seconds(4);
+  EXPECT_FALSE(limits.Admit(kim_, {{Bound::kChanges, 4'500}}).ok());
+  EXPECT_TRUE(limits.Admit(kim_, {{Bound::kChanges, 4'000}}).ok());
+  now_ = now_ + Seconds(128);
+  EXPECT_TRUE(limits.Admit(kim_, {{Bound::kChanges, 128'000}}).ok()) << "filled again, and no further";
+  EXPECT_FALSE(limits.Admit(kim_, {{Bound::kChanges, 1}}).ok());
+}
+
+// A rate that is set too low must not shut the largest call out for ever.
+TEST_F(CallerLimitsTest, WhoHasChangedNothingMaySendMoreThanABurstOnce) {
+  bounds_.At(BoundOf::kUser, Bound::kChanges) = 1'000;
+  CallerLimits limits = Make();
+  EXPECT_TRUE(limits.Admit(kim_, {{Bound::kChanges, 256'000}}).ok());
+  const Status refused = limits.Admit(kim_, {{Bound::kChanges, 1}}).status();
+  EXPECT_THAT(refused.fix(), HasSubstr("try again in 129 s"));
+  now_ = now_ + Seconds(129);
+  EXPECT_TRUE(limits.Admit(kim_, {{Bound::kChanges, 1}}).ok());
+}
+
 TEST_F(CallerLimitsTest, WhatIsRefusedTakesNothing) {
   bounds_.At(BoundOf::kUser, Bound::kBytes) = 100;
   CallerLimits limits = Make();

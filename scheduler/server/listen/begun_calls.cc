@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "scheduler/server/listen/guarded_read.h"
 #include "scheduler/server/listen/streams_begun.h"
 #include "sdk/log/log.h"
 #include "sdk/threads/hand_over.h"
@@ -109,6 +110,12 @@ bool BegunCalls::MayBegin(Connection* connection, const grpc_metadata* metadata,
 void BegunCalls::Process(void* self, grpc_auth_context* context, const grpc_metadata* metadata, std::size_t count,
                          grpc_process_auth_metadata_done_cb done, void* user_data) {
   auto* const owner = static_cast<BegunCalls*>(self);
+  if (!ReadsAreGuarded()) {
+    LogError(
+        "this build reads TLS without looking at it, and so answers nobody: link gRPC and OpenSSL as shared libraries");
+    return done(user_data, nullptr, 0, nullptr, 0, GRPC_STATUS_UNAVAILABLE,
+                "this scheduler is built wrongly: see its log");
+  }
   Connection* const connection = owner->ConnectionOf(context);
   if (owner->MayBegin(connection, metadata, count)) {
     return done(user_data, nullptr, 0, nullptr, 0, GRPC_STATUS_OK, nullptr);

@@ -1,14 +1,11 @@
 #include "scheduler/server/listen/open_connections.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <iterator>
 
 #include "sdk/io/unique_fd.h"
@@ -20,6 +17,9 @@ constexpr Duration kLookEvery = Milliseconds(100);  // at all of them: a full po
 // A handshake is 3 KiB, an answer or a refusal a hundred bytes.
 constexpr std::uint64_t kOutAtOnce = 16 * 1'024;
 constexpr std::uint64_t kOutEachSecond = 1'024;
+// Four of the largest messages (listener.cc), for one who begins with several; and what a handshake and headers are.
+constexpr std::uint64_t kInAtOnce = 65 << 20;
+constexpr std::uint64_t kInEachSecond = 4'096;
 // What gRPC has read it works off before anybody can stop it, some MiB of a connection. A handshake and a first call
 // are done in some ms.
 constexpr std::size_t kFreshMax = 8;
@@ -47,32 +47,14 @@ UniqueFd Hold(OpenConnections::Socket socket) {
   return held;
 }
 
-// As the kernel has it since Linux 4.19; the C library's stops half way.
-struct TcpInfo {
-  tcp_info first;
-  std::uint64_t rates_and_acked_and_received[4];
-  std::uint32_t segments[2];
-  std::uint32_t unsent;
-  std::uint32_t round_trip_and_segments[3];
-  std::uint64_t rate_and_times[4];
-  std::uint32_t delivered[2];
-  std::uint64_t sent;
-};
-static_assert(sizeof(tcp_info) == 104 && offsetof(TcpInfo, unsent) == 144 && offsetof(TcpInfo, sent) == 200);
-
-std::optional<std::uint64_t> BytesOut(OpenConnections::Socket socket) {
-  TcpInfo info{};
-  socklen_t size = sizeof info;
-  if (::getsockopt(socket.fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+std::optional<net::TcpCounts> Counts(OpenConnections::Socket socket) {
+  const auto counts = net::CountsOf(socket.fd);
   if (CookieOf(socket.fd) != socket.cookie) return std::nullopt;  // no other has it: what was asked was this one
-  return info.sent + info.unsent;
+  return counts;
 }
 
-// Disconnects it, so that what has come and was not read yet is gone, too; a shutdown would let gRPC read it all.
 void HangUp(OpenConnections::Socket socket) {
-  const UniqueFd held = Hold(socket);
-  const sockaddr nobody{AF_UNSPEC, {}};
-  if (held && ::connect(held.get(), &nobody, sizeof nobody) != 0) ::shutdown(held.get(), SHUT_RDWR);
+  if (const UniqueFd held = Hold(socket)) net::Disconnect(held.get());
 }
 
 }  // namespace
@@ -89,7 +71,7 @@ std::uint64_t CookieOf(int fd) {
 }
 
 OpenConnections::Kernel OpenConnections::RealKernel() {
-  return {[](Socket socket) { return CookieOf(socket.fd) == socket.cookie; }, BytesOut, HangUp};
+  return {[](Socket socket) { return CookieOf(socket.fd) == socket.cookie; }, Counts, HangUp};
 }
 
 bool OpenConnections::Fits(const std::string& host) const {
@@ -230,17 +212,28 @@ void OpenConnections::ForgetEnded() {
 std::optional<Duration> OpenConnections::EndGreedyStrangers(TimePoint now) {
   const std::lock_guard lock(mutex_);
   ForgetEnded();
-  if (strangers_.empty() && ended_.empty()) return std::nullopt;
+  if (strangers_.empty() && ended_.empty() && over_at_ <= now) return std::nullopt;
   std::vector<std::uint64_t> ended;
   for (const auto& [turn, cookie] : strangers_) {
     const Row& row = open_.at(cookie);
     const auto seconds = static_cast<std::uint64_t>((now - row.since).ms / 1'000);
-    const std::optional<std::uint64_t> out = kernel_.bytes_out({row.fd, cookie});
-    if (!out || *out > kOutAtOnce + seconds * kOutEachSecond) ended.push_back(cookie);
+    const std::optional<net::TcpCounts> counts = kernel_.counts({row.fd, cookie});
+    if (!counts || counts->given > kOutAtOnce + seconds * kOutEachSecond ||
+        counts->received > kInAtOnce + seconds * kInEachSecond) {
+      ended.push_back(cookie);
+    }
   }
   for (const std::uint64_t cookie : ended) EndAndForget(cookie);
+  if (!ended.empty()) over_at_ = now + kFlood;
   const auto pause = Milliseconds(static_cast<std::int64_t>(strangers_.size() / kStrangersPerMillisecond));
   return std::max(pause, kLookLeast);
+}
+
+bool OpenConnections::FloodIsOver(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  if (!over_at_ || now < over_at_ || !ended_.empty()) return false;
+  over_at_ = {};
+  return true;
 }
 
 std::set<std::string> OpenConnections::Strangers() const {
@@ -263,7 +256,7 @@ std::size_t OpenConnections::EndStrangersWhoBegan(const std::map<std::string, st
     const bool floods = count > kCallsAtOnce + seconds * kCallsEachSecond;
     const bool goes_on = offender && count >= *offender && now - row.since >= kProvesWithin;
     if (!floods && !goes_on) continue;
-    if (floods) flooded_until_ = now + kFlood;
+    if (floods) over_at_ = flooded_until_ = now + kFlood;
     ended_.push_back({row.fd, found->second});
     EndAndForget(found->second);
     ++ended;

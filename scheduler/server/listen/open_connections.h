@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "sdk/base/time.h"
+#include "sdk/net/tcp_counts.h"
 
 namespace glim::server {
 
@@ -38,9 +39,8 @@ class OpenConnections {
   // What the kernel does. None holds a socket that is gone.
   struct Kernel {
     std::function<bool(Socket)> is_open;
-    // That it was given, whether the other side has taken them or not. None: it is gone.
-    std::function<std::optional<std::uint64_t>(Socket)> bytes_out;
-    std::function<void(Socket)> end;  // hangs up; gRPC then closes it
+    std::function<std::optional<net::TcpCounts>(Socket)> counts;  // none: it is gone
+    std::function<void(Socket)> end;                              // hangs up; gRPC then closes it
   };
   static Kernel RealKernel();
 
@@ -57,8 +57,12 @@ class OpenConnections {
   std::uint64_t Proven(const std::string& peer, const std::string& user);
   void End(std::uint64_t cookie);
   // Ends strangers who were sent more than what strangers ask for: they go on asking for what they are refused, which
-  // costs a processor, or take no answers, which pile up. When to look again; none: there is no stranger.
+  // costs a processor, or take no answers, which pile up. And those who sent more than a few calls can be: a connection
+  // whose token counts is a stranger's until its first call is there. When to look again; none: there is no stranger.
   std::optional<Duration> EndGreedyStrangers(TimePoint now);
+  // Once after strangers were ended for what they sent or began, and it is over: what they held is the allocator's,
+  // which keeps it.
+  bool FloodIsOver(TimePoint now);
   // Strangers' peers.
   std::set<std::string> Strangers() const;
   // Ends strangers who have begun more calls than strangers do; how many. `offender`: one of them was refused again and
@@ -107,6 +111,7 @@ class OpenConnections {
   std::uint64_t turns_ = 0;
   std::vector<Socket> ended_;  // and not closed yet by gRPC: what it has read of them it still works off
   TimePoint flooded_until_;    // strangers began more calls than they do
+  TimePoint over_at_;          // a flood of any kind; 0: there was none
   TimePoint looked_at_;        // with no room for anybody
 };
 

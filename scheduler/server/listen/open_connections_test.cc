@@ -32,8 +32,9 @@ class OpenConnectionsTest : public ::testing::Test {
   void Make(std::size_t of_peer, std::size_t all) {
     OpenConnections::Kernel kernel;
     kernel.is_open = [this](Socket socket) { return ++looks_, !closed_.contains(socket.cookie); };
-    kernel.bytes_out = [this](Socket socket) {
-      return closed_.contains(socket.cookie) ? std::nullopt : std::optional(out_[socket.cookie]);
+    kernel.counts = [this](Socket socket) {
+      const net::TcpCounts counts{in_[socket.cookie], out_[socket.cookie]};
+      return closed_.contains(socket.cookie) ? std::nullopt : std::optional(counts);
     };
     kernel.end = [this](Socket socket) { ended_.push_back(socket.cookie); };
     open_.emplace(ConnectionBounds{of_peer, all}, kernel);
@@ -51,7 +52,7 @@ class OpenConnectionsTest : public ::testing::Test {
 
   std::optional<OpenConnections> open_;
   std::set<std::uint64_t> closed_;
-  std::map<std::uint64_t, std::uint64_t> out_;
+  std::map<std::uint64_t, std::uint64_t> in_, out_;
   std::vector<std::uint64_t> ended_;
   int looks_ = 0;
 };
@@ -175,6 +176,16 @@ TEST_F(OpenConnectionsTest, StrangersWhoGoOnBeingRefusedAreEnded) {
   EXPECT_EQ(open_->count(), 1U) << "who is gone by itself is forgotten";
 }
 
+// Calls of the largest message may come before it is known that their token counts.
+TEST_F(OpenConnectionsTest, StrangersWhoSendMoreThanTheirFirstCallsCanBeAreEnded) {
+  Make(5, 10);
+  EXPECT_TRUE(TakeStranger("a", 1) && TakeStranger("a", 2) && TakeStranger("a", 3));
+  open_->Proven("a:3", "kim");
+  in_ = {{Cookie(1), 64 << 20}, {Cookie(2), 66 << 20}, {Cookie(3), std::uint64_t{1} << 40}};
+  EXPECT_TRUE(open_->EndGreedyStrangers(kStart));
+  EXPECT_THAT(ended_, ElementsAre(Cookie(2)));
+}
+
 TEST_F(OpenConnectionsTest, StrangersWhoBeginMoreCallsThanStrangersDoAreEnded) {
   Make(5, 10);
   EXPECT_TRUE(TakeStranger("a", 1) && TakeStranger("a", 2) && TakeStranger("a", 3));
@@ -184,6 +195,22 @@ TEST_F(OpenConnectionsTest, StrangersWhoBeginMoreCallsThanStrangersDoAreEnded) {
   EXPECT_EQ(open_->EndStrangersWhoBegan(begun, kStart + Seconds(60)), 0U) << "a long time";
   EXPECT_EQ(open_->EndStrangersWhoBegan(begun, kStart), 1U);
   EXPECT_THAT(ended_, ElementsAre(Cookie(2)));
+}
+
+// What they held is given back then: not while it goes on, and not again and again.
+TEST_F(OpenConnectionsTest, AFloodIsOverOnce) {
+  Make(5, 10);
+  EXPECT_FALSE(open_->FloodIsOver(kStart));
+  EXPECT_TRUE(TakeStranger("a", 1) && TakeStranger("a", 2));
+  EXPECT_EQ(open_->EndStrangersWhoBegan({{"a:1", 900}}, kStart), 1U);
+  out_ = {{Cookie(2), 1 << 20}};
+  EXPECT_TRUE(open_->EndGreedyStrangers(kStart + Milliseconds(900)));
+  EXPECT_FALSE(open_->FloodIsOver(kStart + Milliseconds(1'500))) << "one more was ended meanwhile";
+  EXPECT_FALSE(open_->FloodIsOver(kStart + Seconds(5))) << "gRPC still works off what it has read";
+  closed_ = {Cookie(1), Cookie(2)};
+  EXPECT_FALSE(open_->EndGreedyStrangers(kStart + Seconds(5))) << "nobody is left to be looked at";
+  EXPECT_TRUE(open_->FloodIsOver(kStart + Seconds(5)));
+  EXPECT_FALSE(open_->FloodIsOver(kStart + Seconds(6)));
 }
 
 // gRPC does not tell whose connection it was: who has begun so many, and shown nothing in all this time.
@@ -251,7 +278,7 @@ TEST(RealKernel, LeavesAFileAloneThatHasGotTheNumberOfAConnection) {
   const OpenConnections::Kernel kernel = OpenConnections::RealKernel();
   const OpenConnections::Socket was{file.get(), 123};
   EXPECT_FALSE(kernel.is_open(was));
-  EXPECT_EQ(kernel.bytes_out(was), std::nullopt);
+  EXPECT_FALSE(kernel.counts(was));
   kernel.end(was);
   const pid_t another = ::fork();
   if (another == 0) ::_exit(::fcntl(file.get(), F_GETLK, &all) == 0 && all.l_type == F_WRLCK ? 0 : 1);

@@ -1,5 +1,6 @@
 #include "scheduler/server/listen/port_acceptor.h"
 
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -166,6 +167,7 @@ int PortAcceptor::LookAtStrangers() {
   const TimePoint now = SteadyNow();
   if (now >= look_at_) {
     const auto pause = open_->EndGreedyStrangers(now);
+    if (open_->FloodIsOver(now)) ::malloc_trim(0);
     look_at_ = now + pause.value_or(Duration());
     if (!pause) return -1;
   }

@@ -34,18 +34,6 @@ class PortsTest : public IdentityTest {
     v1::SavesVerdict verdict;
     return stub->ReviewSaves(&context, v1::SavesHeld(), &verdict);
   }
-  // The cluster's own authority, as whoever has the key file and the store has it.
-  identity::ClusterAuthority OpenAuthorityOfStore() {
-    const auto key = identity::ReadClusterKey(config_.key_file);
-    const auto row = *server_->snapshot()->tables.identity->sealed.Find(identity::kAuthorityRow);
-    auto opened = identity::ClusterAuthority::Open(server_->cluster_id(), *key, row, std::nullopt, FillRandomly);
-    return std::move(opened).value();
-  }
-  static TimePoint Now() {
-    return TimePoint{
-        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
-            .count()};
-  }
 };
 
 TEST_F(PortsTest, TheAgentsPortLetsInWhoShowsACertificateOfTheCluster) {

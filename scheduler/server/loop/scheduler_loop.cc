@@ -13,6 +13,8 @@
 namespace glim::server {
 namespace {
 
+constexpr std::int64_t kGrowthsPruned = 16;  // the history is pruned when it has grown by this part of its bound
+
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -302,6 +304,11 @@ void SchedulerLoop::NoteCommitted(const std::vector<core::Mutation>& mutations) 
   const SnapshotPtr before = snapshot_.load();
   attempts_ended_ = EndedAttempts(mutations, before->tables);
   passes_.AddCommit(last_now_, static_cast<std::int64_t>(commit_seconds_ * 1e6));
+  for (const core::Mutation& mutation : mutations) {
+    const auto* const entry = std::get_if<core::HistoryEntry>(&mutation);
+    if (entry != nullptr) history_grown_ += std::ssize(entry->text) + 2 * store::kHistoryRowBytes;
+  }
+  if (history_grown_ > options_.history.bytes_max / kGrowthsPruned) prune_at_ = last_now_;
   if (!options_.observer) return;
   options_.observer->OnCommit(commit_seconds_);
   options_.observer->OnChanged(before->tables, mutations, *policy_);
@@ -347,8 +354,9 @@ void SchedulerLoop::ArmTimer(TimePoint now) {
 }
 
 void SchedulerLoop::PruneHistory(TimePoint now) {
+  history_grown_ = 0;
   const auto gone = store_->PruneHistory(epoch_, now - options_.history_kept);
-  const auto trimmed = store_->TrimHistory(epoch_, options_.history_max, options_.ended_jobs_max);
+  const auto trimmed = store_->TrimHistory(epoch_, options_.history);
   const auto audit = store_->PruneAudit(epoch_, now - options_.audit_kept);
   for (const auto& result : {gone, trimmed, audit}) {
     if (!result.ok()) LogWarning("history not pruned error=\"{}\"", result.status().message());

@@ -72,9 +72,8 @@ class SchedulerLoop {
     std::size_t reads_max = 512;     // of the store, waiting
     std::size_t denied_max = 1'000;  // rows of the audit trail without an event, waiting
     Duration history_kept = Hours(24 * 30);
-    std::size_t history_max = 1'000'000;  // entries
+    store::HistoryBounds history{1'000'000, 200'000, std::int64_t{1} << 30};
     std::uint64_t epoch_at_least = 0;
-    std::size_t ended_jobs_max = 200'000;  // records
     Duration audit_kept = Hours(24 * 400);
     Duration store_retry = Seconds(1);  // while the store is away
     LoopObserver* observer = nullptr;   // outlives the loop; may be null
@@ -229,6 +228,7 @@ class SchedulerLoop {
   TimePoint last_now_;
   TimePoint liveness_at_;
   TimePoint prune_at_;
+  std::int64_t history_grown_ = 0;               // bytes since the last time
   TimePoint whole_at_;                           // when the history is told all states again (state_log.h)
   double commit_seconds_ = 0;                    // in the present batch
   bool has_history_ = false;                     // the present batch wrote some

@@ -64,6 +64,12 @@ prometheus::MetricFamily GpusIdle(const Snapshot& snapshot) {
                   idle);
 }
 
+prometheus::MetricFamily SavesFailing(const Snapshot& snapshot) {
+  double failing = 0;
+  ForEachRunning(snapshot, [&](const core::Attempt& attempt) { failing += attempt.save_failure.count > 0 ? 1 : 0; });
+  return OneGauge("glim_attempts_saves_failing", "Running attempts whose newest save could not be made.", failing);
+}
+
 }  // namespace
 
 void AddJobFigures(const Snapshot& snapshot, TimePoint now, Families* families) {
@@ -75,6 +81,7 @@ void AddJobFigures(const Snapshot& snapshot, TimePoint now, Families* families) 
   families->push_back(Pending(snapshot, now));
   families->push_back(CheckpointAges(snapshot, now));
   families->push_back(GpusIdle(snapshot));
+  families->push_back(SavesFailing(snapshot));
 }
 
 }  // namespace glim::server

@@ -99,7 +99,7 @@ void AddLimitFigures(const CallerLimits& limits, Families* families) {
       AddValue(&refused, {{"bound", KeyOf(bound)}, {"of", KeyOf(of)}},
                static_cast<double>(figures.refused.at(static_cast<std::size_t>(of)).at(i)));
     }
-    if (bound == Bound::kRequests || bound == Bound::kBytes) continue;  // a rate; a unit of its own
+    if (IsRate(bound) || bound == Bound::kBytes) continue;  // a rate; a unit of its own
     AddValue(&held, {{"bound", KeyOf(bound)}}, static_cast<double>(figures.held.at(i)));
     AddValue(&most, {{"bound", KeyOf(bound)}}, static_cast<double>(limits.bounds().At(BoundOf::kAll, bound)));
   }

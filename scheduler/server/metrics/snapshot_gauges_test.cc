@@ -105,6 +105,17 @@ TEST(JobFigures, CountWhoLeavesItsGpusIdle) {
   EXPECT_EQ(JobSeries(c).at("glim_attempts_gpus_idle"), 1);
 }
 
+TEST(JobFigures, CountWhoseNewestSaveFailed) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId job = c.Running(Spec(2));
+  c.Running(Spec(1));
+  EXPECT_EQ(JobSeries(c).at("glim_attempts_saves_failing"), 0);
+  c.EditAll(job, [](core::ObservedTask& task) { task.ranks[0].save_failure = {.step = 9, .why = "full", .count = 1}; });
+  EXPECT_EQ(JobSeries(c).at("glim_attempts_saves_failing"), 1);
+  c.EditAll(job, [](core::ObservedTask& task) { task.ranks[0].save_failure = {}; });
+  EXPECT_EQ(JobSeries(c).at("glim_attempts_saves_failing"), 0);
+}
+
 TEST(JobFigures, HaveNoAgesWhereNothingRuns) {
   Cluster c;
   EXPECT_FALSE(JobSeries(c).contains("glim_checkpoint_age_seconds stat=max"));

@@ -8,6 +8,7 @@
 
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/server/convert/report_convert.h"
+#include "sdk/base/host_port.h"
 #include "sdk/base/printable.h"
 #include "sdk/log/log.h"
 #include "sdk/pki/certificate.h"
@@ -19,7 +20,6 @@ namespace {
 
 constexpr Duration kInviteTtl = Hours(1);
 constexpr Duration kInviteTtlMax = Hours(24 * 30);
-constexpr std::size_t kAddressMax = 253;
 
 Status NoIdentity() {
   return Status(StatusCode::kFailedPrecondition, "the scheduler runs without identity: nodes need no invitation")
@@ -28,10 +28,9 @@ Status NoIdentity() {
 }
 
 Status CheckAddress(const std::string& address) {
-  const bool fits = address.size() <= kAddressMax &&
-                    std::all_of(address.begin(), address.end(), [](char c) { return c > 0x20 && c < 0x7f; });
-  if (fits) return Status::Ok();
-  return InvalidArgument("address", "address is none", "send a host's name or address, without a port");
+  if (address.empty() || IsHost(address)) return Status::Ok();
+  return InvalidArgument("address", "\"" + Printable(address) + "\" is neither a host name nor an IP address",
+                         "send one without a port, like 10.0.0.7");
 }
 
 // What of the labels and the address is said at all.

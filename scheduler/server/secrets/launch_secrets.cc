@@ -50,6 +50,13 @@ class Filler {
     return true;
   }
 
+  // Whatever its store loses, the scheduler knows its own launch by this.
+  void AddReceipt(const Snapshot& snapshot, core::TaskId id, v1::DesiredTask* task) const {
+    const core::Task* const row = source_.key ? snapshot.tables.tasks.Find(id) : nullptr;
+    const core::Node* const node = row ? snapshot.tables.nodes.Find(row->node) : nullptr;
+    if (node) task->set_receipt(identity::LaunchReceiptOf(*source_.key, source_.cluster, node->name, id));
+  }
+
   // OK with `waits`: the token's row is to be made first.
   Status Fill(const core::Job& job, core::TaskId task, v1::TaskLaunch* launch, bool* waits) {
     const core::JobSpec& spec = *job.spec;
@@ -181,6 +188,24 @@ std::optional<core::ChangeIdentity> WantedSigningKey(const Snapshot& snapshot, c
   return wanted;
 }
 
+void CheckReceipts(const SecretSource& source, const std::string& node, const v1::NodeReport& report,
+                   std::vector<core::ObservedTask>* tasks) {
+  for (std::size_t i = 0; i < tasks->size(); ++i) {
+    core::ObservedTask& task = (*tasks)[i];
+    const std::string& receipt = report.tasks(static_cast<int>(i)).receipt();
+    task.receipt = !source.key ||
+                   (!receipt.empty() && identity::IsLaunchReceipt(*source.key, source.cluster, node, task.id, receipt));
+  }
+}
+
+core::JobId HighestLaunched(const SecretSource& source, const v1::Hello& hello) {
+  if (!source.key) return core::JobId(hello.highest_job_id());
+  const v1::LaunchReceipt& told = hello.highest_launch();
+  const core::TaskId task{{core::JobId(told.attempt().job_id()), told.attempt().number()}, told.index()};
+  const bool good = identity::IsLaunchReceipt(*source.key, source.cluster, hello.node_name(), task, told.receipt());
+  return good ? task.attempt.job : core::JobId();
+}
+
 core::ObservedTask FailedLaunch(core::TaskId task, const std::string& message) {
   core::ObservedTask failed;
   failed.id = task;
@@ -202,6 +227,7 @@ LaunchSecrets AddSecrets(const Snapshot& snapshot, const SecretSource& source, T
     bool waits = false;
     const Status filled = job ? filler.Fill(*job, id, task.mutable_launch(), &waits) : Status::Ok();
     if (filled.ok() && !waits) waits = !filler.AddAttemptSecret(id, &task);
+    filler.AddReceipt(snapshot, id, &task);
     if (filled.ok() && !waits) {
       ++i;
       continue;

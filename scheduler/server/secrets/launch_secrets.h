@@ -1,6 +1,6 @@
 // The last thing that is done to a desired set before it is sent: its launches get the values of the secrets that their
 // jobs name, the jobs' tokens, and the attempts' tokens for copies in other nodes' memory; its tasks get the secrets of
-// their attempts. Until here they are sealed rows; no snapshot, history or log has them.
+// their attempts and receipts. Until here they are sealed rows; no snapshot, history or log has them.
 //
 // A launch whose secret has been removed meanwhile is taken out, and fails its job. One whose job's token has no row
 // yet is taken out, too, and comes with the next set: its row must be there before the token is. So is one before the
@@ -47,6 +47,13 @@ struct LaunchSecrets {
 
 // `set` is BuildDesiredState's of this snapshot.
 LaunchSecrets AddSecrets(const Snapshot& snapshot, const SecretSource& source, TimePoint now, v1::DesiredState* set);
+
+// Marks which of these tasks the scheduler has launched on that node, by the receipts in its agent's report, whose
+// tasks they are in the same order. Without identity nobody has receipts, and everybody is believed.
+void CheckReceipts(const SecretSource& source, const std::string& node, const v1::NodeReport& report,
+                   std::vector<core::ObservedTask>* tasks);
+// The highest job of which the node shows that it was given something; without identity, of which it says so.
+core::JobId HighestLaunched(const SecretSource& source, const v1::Hello& hello);
 
 // What an agent with a replica service is told in its Welcome: whose tokens count. Made of what ReplicaWord says, so
 // that another word is a reason to tell it anew.

@@ -1,5 +1,7 @@
 #include "scheduler/server/testing/identity_server.h"
 
+#include "scheduler/identity/key_file.h"
+#include "sdk/io/random_bytes.h"
 #include "sdk/io/read_file.h"
 #include "sdk/pki/certificate_request.h"
 #include "sdk/pki/sign.h"
@@ -127,6 +129,18 @@ v1::WhoAmIResponse IdentityTest::WhoIs(const std::string& token) {
   const grpc::Status status = client_->WhoAmI(&context, v1::WhoAmIRequest(), &who);
   EXPECT_TRUE(status.ok()) << status.error_message();
   return who;
+}
+
+identity::ClusterAuthority IdentityTest::OpenAuthorityOfStore() {
+  const auto key = identity::ReadClusterKey(config_.key_file);
+  const auto row = *server_->snapshot()->tables.identity->sealed.Find(identity::kAuthorityRow);
+  auto opened = identity::ClusterAuthority::Open(server_->cluster_id(), *key, row, std::nullopt, FillRandomly);
+  return std::move(opened).value();
+}
+
+TimePoint IdentityTest::Now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return TimePoint{std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
 }
 
 std::string IdentityTest::TextOf(const std::string& name) const {

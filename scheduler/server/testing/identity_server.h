@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "glim/v1/enrol_api.grpc.pb.h"
+#include "scheduler/identity/cluster_authority.h"
 #include "scheduler/server/testing/fake_agent.h"
 #include "scheduler/server/testing/test_server.h"
 #include "sdk/pki/certificate.h"
@@ -44,6 +45,10 @@ class IdentityTest : public ServerTest {
 
   // Who the token's owner is; fails the test if it does not count.
   v1::WhoAmIResponse WhoIs(const std::string& token);
+
+  // The cluster's own authority, as whoever has the key file and the store has it.
+  identity::ClusterAuthority OpenAuthorityOfStore();
+  static TimePoint Now();
 
   // A file of the scheduler's own folder; empty: it cannot be read.
   std::string TextOf(const std::string& name) const;

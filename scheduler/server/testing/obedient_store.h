@@ -74,9 +74,9 @@ class ObedientStore final : public store::Store {
     std::lock_guard lock(orders_->mutex);
     return store_.EachEnded(query, each);
   }
-  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override {
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, const store::HistoryBounds& bounds) override {
     std::lock_guard lock(orders_->mutex);
-    return store_.TrimHistory(epoch, entries_max, ended_jobs_max);
+    return store_.TrimHistory(epoch, bounds);
   }
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override {
     std::lock_guard lock(orders_->mutex);

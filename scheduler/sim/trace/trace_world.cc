@@ -33,6 +33,7 @@ core::Policy TracePolicy(const TraceOptions& options) {
   policy.start_max = kNever;
   policy.release_max = kNever;
   policy.unfinished_jobs_max = policy.unfinished_jobs_per_user_max = core::kUnlimited;
+  policy.unfinished_spec_bytes_max = policy.unfinished_spec_bytes_per_user_max = std::int64_t{1} << 40;
   policy.finished_jobs_kept = core::kUnlimited;
   // Faults strike any node alike, and nobody gives back a node that is taken out.
   policy.health.lemons.avoid_times = policy.health.lemons.cordon_times = 0;

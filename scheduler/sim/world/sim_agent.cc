@@ -236,6 +236,7 @@ void SimAgent::SendReport() {
   for (auto& [id, task] : tasks_) {
     core::ObservedTask seen;
     seen.id = id;
+    seen.receipt = true;  // it runs what it was launched, whatever a scheduler's store has lost since
     seen.phase = task.phase;
     seen.lost = task.lost;
     seen.start_failed = task.start_failed;

@@ -213,7 +213,8 @@ void Truth::CheckRunning(const core::ClusterState& state, NodeId id, const std::
   for (const TaskId task : running) {
     const bool known = node && (node->holder == task.attempt ||
                                 std::count(node->stale_tasks.begin(), node->stale_tasks.end(), task) > 0 ||
-                                std::count(node->orphans.begin(), node->orphans.end(), task.attempt) > 0);
+                                std::count(node->orphans.begin(), node->orphans.end(), task.attempt) > 0 ||
+                                std::count(node->unproven.begin(), node->unproven.end(), task.attempt) > 0);
     Expect(known, "it runs on a node where the scheduler knows nothing of it", task.attempt);
   }
 }

@@ -72,6 +72,7 @@ World::World(WorldOptions options)
   Rng widened(options.seed + 0x9e3779b97f4a7c15ULL);
   if (widened.OneIn(2)) policy_.starvation_bound = Minutes(widened.Between(1, 8));
   policy_.health.lemons = DrawLemons(widened);
+  if (options_.crowd > 0) policy_.unfinished_spec_bytes_per_user_max = policy_.unfinished_spec_bytes_max;
   PlanCrowd();
   DrawMeasuring();
   first_policy_ = policy_;
@@ -174,7 +175,7 @@ void World::ArmWake(TimePoint wake_at) {
 void World::Check(const std::vector<core::Event>& batch) {
   if (!options_.check_invariants) return;
   // Linear in the queue, and so with thousands that wait only now and then.
-  if (state_->index().unfinished > kCrowdChecked && report_.batches % kCrowdCheckedEvery != 0) return;
+  if (state_->index().kept.unfinished.jobs > kCrowdChecked && report_.batches % kCrowdCheckedEvery != 0) return;
   const auto violations = core::CheckInvariants(*state_, policy_, last_now_, processes_.on_lowered());
   for (const std::string& violation : violations) Violation(violation);
   // Linear in the queue: now and then is enough to find a drift, which does not go away by itself.

@@ -21,6 +21,7 @@ void Fields(Io& io, RowRef<Io, core::TokenRow> row) {
   io.Sparse("made_by", row.made_by);
   io.Sparse("note", row.note);
   io.Sparse("attempt", row.attempt);
+  io.Sparse("session_of", row.session_of);
 }
 
 template <typename Io>

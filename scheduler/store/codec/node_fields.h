@@ -102,6 +102,7 @@ void Fields(Io& io, RowRef<Io, core::Node> row) {
   io.Field("claim", row.claim);
   io.Field("stale_tasks", row.stale_tasks);
   io.Field("orphans", row.orphans);
+  io.Sparse("unproven", row.unproven);
   io.Sparse("relabelled", row.relabelled);
   io.Sparse("next_labels", row.next_labels);
   io.Field("suspect", row.suspect);

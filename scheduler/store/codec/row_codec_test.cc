@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "scheduler/core/model/spec_bytes.h"
 #include "scheduler/store/testing/rows.h"
 
 namespace glim::store {
@@ -46,6 +47,32 @@ TEST(RowCodec, RandomRowsComeBackEqual) {
     const auto entry_back = DecodeHistory(1, EncodeHistory(entry));
     ASSERT_TRUE(entry_back.ok()) << entry_back.status().message();
     ASSERT_EQ(entry, *entry_back) << EncodeHistory(entry);
+  }
+}
+
+// The bounds of users count by SpecBytes: what a user may write is never more in the store, whatever characters it has.
+TEST(RowCodec, AJobsRowIsNotLargerThanItIsCounted) {
+  const auto counted = [](const core::Job& job) {
+    return static_cast<std::size_t>(core::SpecBytes(*job.spec) + core::TaleBytes(job));
+  };
+  core::Job job;
+  job.user.assign(64, 'u');
+  job.request_id.assign(128, 'r');
+  core::JobSpec spec;
+  spec.restart_on = {};
+  job.spec = std::make_shared<const core::JobSpec>(spec);
+  EXPECT_LE(EncodeJob(job).size(), counted(job)) << EncodeJob(job);
+  for (const std::string& text : {std::string(16'000, 'x'), std::string(16'000, '"'), std::string(16'000, '\n')}) {
+    spec.run = text;
+    spec.env.assign(16, {"NAME", text});
+    spec.mounts.assign(64, {"/a", "/b", true});
+    spec.after.assign(64, {core::JobId(1'000'000'000), core::DependencyKind::kFailed, true});
+    spec.placement.zones.assign(64, "z");
+    spec.secrets.assign(32, {"s", "S"});
+    spec.notify.to.assign(8, "n");
+    job.spec = std::make_shared<const core::JobSpec>(spec);
+    EXPECT_LE(EncodeJob(job).size(), counted(job));
+    EXPECT_GE(2 * EncodeJob(job).size(), counted(job)) << "and it is not counted for much more";
   }
 }
 

@@ -116,6 +116,7 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Sparse("moved_off", row.moved_off);
   io.Sparse("hardware_failed_at_ms", row.hardware_failed_at);
   io.Sparse("hardware_failures", row.hardware_failures);
+  io.Sparse("ended_unrun", row.ended_unrun);
   io.Sparse("longest_gap_ms", row.longest_gap);
   io.Sparse("validates", row.validates);
 }
@@ -150,6 +151,21 @@ void Fields(Io& io, RowRef<Io, core::TaskUser> row) {
   io.Required("uid", row.uid);
   io.Required("gid", row.gid);
   io.Sparse("groups", row.groups);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::SaveFailure> row) {
+  io.Field("step", row.step);
+  io.Field("why", row.why);
+  io.Field("count", row.count);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::EndedTasks> row) {
+  io.Field("count", row.count);
+  io.Field("exit_code", row.exit_code);
+  io.Field("step", row.step);
+  io.Field("message", row.message);
 }
 
 template <typename Io>
@@ -191,6 +207,8 @@ void Fields(Io& io, RowRef<Io, core::Attempt> row) {
   io.Sparse("evidence_asked", row.evidence_asked);
   io.Sparse("evidence", row.evidence);
   io.Sparse("gpus_idle_since_ms", row.gpus_idle_since);
+  io.Sparse("save_failure", row.save_failure);
+  io.Sparse("ended_tasks", row.ended_tasks);
 }
 
 template <typename Io>
@@ -225,6 +243,7 @@ void Fields(Io& io, RowRef<Io, core::Rank> row) {
   io.Field("exited_at_ms", row.exited_at);
   io.Field("cause", row.cause);
   io.Field("restore_failed", row.restore_failed);
+  io.Sparse("save_failure", row.save_failure);
 }
 
 template <typename Io>
@@ -249,6 +268,8 @@ void Fields(Io& io, RowRef<Io, core::Task> row) {
   io.Sparse("disk_fault", row.disk_fault);
   io.Sparse("pids", row.pids);
   io.Sparse("out_of_memory", row.out_of_memory);
+  io.Sparse("left_behind", row.left_behind);
+  io.Sparse("left_names", row.left_names);
 }
 
 template <typename Io>

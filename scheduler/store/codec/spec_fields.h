@@ -80,6 +80,7 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("grace_ms", row.grace);
   io.Field("max_grace_ms", row.max_grace);
   io.Field("interrupt_signal", row.interrupt_signal);
+  io.Sparse("interrupt_to", row.interrupt_to);
   io.Field("checkpoint_dir", row.checkpoint_dir);
   io.Field("checkpoint_every_ms", row.checkpoint_every);
   io.Field("checkpoint_keep", row.checkpoint_keep);

@@ -22,6 +22,7 @@
 #include "scheduler/store/contract/audit.h"
 #include "scheduler/store/contract/ended_job.h"
 #include "scheduler/store/contract/log_tail.h"
+#include "scheduler/store/contract/store_limits.h"
 #include "sdk/base/result.h"
 
 namespace glim::store {
@@ -96,7 +97,7 @@ class Store : public HistoryReader {
   // Deletes history and ended jobs from before then; bounded work a call. Returns how many went.
   virtual Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) = 0;
   // Deletes the oldest beyond these numbers; bounded work a call. Returns how many went.
-  virtual Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) = 0;
+  virtual Result<std::size_t> TrimHistory(std::uint64_t epoch, const HistoryBounds& bounds) = 0;
 
   // The ends of logs, all or none; one of the same attempt and rank is replaced. A transaction of its own.
   virtual Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) = 0;

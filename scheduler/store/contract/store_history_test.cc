@@ -332,15 +332,32 @@ TEST_P(StoreContract, HistoryIsTrimmedToANumber) {
   std::vector<core::Mutation> mutations;
   for (int i = 0; i < 20; ++i) mutations.push_back(Entry(1, 100 + i, "entry " + std::to_string(i)));
   ASSERT_TRUE(store_->Commit(epoch_, mutations, {Ended(1, 300), Ended(2, 100), Ended(3, 200)}).ok());
-  EXPECT_EQ(store_->TrimHistory(epoch_, 20, 3).value(), 0u);
-  EXPECT_EQ(store_->TrimHistory(epoch_, 5, 1).value(), 17u);
+  EXPECT_EQ(store_->TrimHistory(epoch_, {20, 3}).value(), 0u);
+  EXPECT_EQ(store_->TrimHistory(epoch_, {5, 1}).value(), 17u);
   const auto entries = store_->History({.limit = 100}).value();
   ASSERT_EQ(entries.size(), 5u);
   EXPECT_EQ(entries.front().entry.text, "entry 15");
   const auto jobs = store_->EndedJobs({.limit = 100}).value();
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].id, JobId(1));
-  EXPECT_EQ(store_->TrimHistory(epoch_ + 1, 0, 0).status().reason(), "STALE_EPOCH");
+  EXPECT_EQ(store_->TrimHistory(epoch_ + 1, {0, 0}).status().reason(), "STALE_EPOCH");
+}
+
+// Long reasons count by their length, and the oldest go, whatever the number leaves.
+TEST_P(StoreContract, HistoryIsTrimmedToItsBytes) {
+  constexpr std::int64_t kText = 1'000, kEntries = 3'000;
+  std::vector<core::Mutation> mutations;
+  for (int i = 0; i < kEntries; ++i) mutations.push_back(Entry(1, 100 + i, std::string(kText, 'x')));
+  ASSERT_TRUE(store_->Commit(epoch_, mutations).ok());
+  const HistoryBounds bounds{1'000'000, 10, 1 << 20};
+  EXPECT_GT(store_->TrimHistory(epoch_, bounds).value(), 0u);
+  EXPECT_LE(store_->TrimHistory(epoch_, bounds).value(), 2u) << "once is enough, but for what the mean has changed";
+  const auto left = store_->History({.limit = kHistoryMax}).value();
+  const auto bytes = static_cast<std::int64_t>(left.size()) * (kText + kHistoryRowBytes);
+  EXPECT_LE(bytes, bounds.bytes_max);
+  EXPECT_GT(bytes, bounds.bytes_max * 2 / 3) << "and no more than that";
+  EXPECT_EQ(left.back().entry.at, TimePoint{100 + kEntries - 1}) << "the newest stay";
+  EXPECT_EQ(store_->TrimHistory(epoch_, {1'000'000, 10}).value(), 0u);
 }
 
 }  // namespace glim::store

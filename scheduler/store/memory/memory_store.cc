@@ -213,13 +213,16 @@ Result<std::size_t> MemoryStore::PruneHistory(std::uint64_t epoch, TimePoint bef
   return pruned + jobs;
 }
 
-Result<std::size_t> MemoryStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) {
+Result<std::size_t> MemoryStore::TrimHistory(std::uint64_t epoch, const HistoryBounds& bounds) {
   if (epoch != data_->epoch) return StaleEpoch(epoch, data_->epoch);
-  std::size_t gone = 0;
-  for (; data_->history.size() > entries_max && gone < kPruneMax; ++gone) data_->history.erase(data_->history.begin());
+  std::size_t gone = 0, bytes = 0;
+  for (const auto& [seq, body] : data_->history) bytes += body.size();
+  const std::int64_t left =
+      bounds.EntriesLeft(static_cast<std::int64_t>(bytes / std::max<std::size_t>(1, data_->history.size())));
+  for (; std::ssize(data_->history) > left && gone < kPruneMax; ++gone) data_->history.erase(data_->history.begin());
   auto ended = AllEndedJobs();
   if (!ended.ok()) return ended.status();
-  for (std::size_t jobs = 0; ended->size() > ended_jobs_max && jobs < kPruneMax; ++jobs, ++gone) {
+  for (std::size_t jobs = 0; ended->size() > bounds.ended_jobs_max && jobs < kPruneMax; ++jobs, ++gone) {
     data_->ended_jobs.erase(ended->back().id);
     ended->pop_back();
   }

@@ -63,7 +63,7 @@ class MemoryStore final : public Store {
   Result<AuditEnd> AuditBase() override;
   Result<std::size_t> PruneAudit(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
-  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, const HistoryBounds& bounds) override;
   Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) override;
   Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) override;
   Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) override;

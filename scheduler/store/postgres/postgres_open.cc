@@ -63,6 +63,11 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
     {"trim",
      "DELETE FROM history WHERE seq IN "
      "(SELECT seq FROM history WHERE seq <= (SELECT max(seq) FROM history) - $1 ORDER BY seq LIMIT $2)"},
+    {"history_mean",
+     "SELECT coalesce(avg(octet_length(h.text) + octet_length(h.facts)), 0)::bigint FROM "
+     "(SELECT min(seq) AS low, max(seq) AS high FROM history) AS span CROSS JOIN LATERAL "
+     "generate_series(low, high, greatest(1, (high - low) / $1::bigint)) AS sample (seq) JOIN history AS h "
+     "ON h.seq = sample.seq"},
     {"trim_ended_jobs",
      "DELETE FROM ended_jobs WHERE job_id IN "
      "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT $2 OFFSET $1)"},

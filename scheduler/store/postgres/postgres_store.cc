@@ -236,10 +236,16 @@ Result<std::size_t> PostgresStore::PruneHistory(std::uint64_t epoch, TimePoint b
   return DeleteHistory(epoch, "prune", before.ms, "prune_ended_jobs", before.ms);
 }
 
-Result<std::size_t> PostgresStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max,
-                                               std::size_t ended_jobs_max) {
-  return DeleteHistory(epoch, "trim", static_cast<std::int64_t>(entries_max), "trim_ended_jobs",
-                       static_cast<std::int64_t>(ended_jobs_max));
+Result<std::size_t> PostgresStore::TrimHistory(std::uint64_t epoch, const HistoryBounds& bounds) {
+  std::int64_t mean = 0;
+  Status status = session_.Run("read the history's size", [&](pqxx::connection& connection) -> Status {
+    pqxx::nontransaction query(connection);
+    mean = query.exec_prepared1("history_mean", kHistorySample)[0].as<std::int64_t>();
+    return Status::Ok();
+  });
+  if (!status.ok()) return status;
+  return DeleteHistory(epoch, "trim", bounds.EntriesLeft(mean), "trim_ended_jobs",
+                       static_cast<std::int64_t>(bounds.ended_jobs_max));
 }
 
 }  // namespace glim::store

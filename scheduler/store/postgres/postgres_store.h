@@ -1,4 +1,4 @@
-// The store for production, and for a standby scheduler: PostgreSQL 13 or newer through libpqxx.
+// The store whose state is on another machine than the scheduler's: PostgreSQL 13 or newer through libpqxx.
 //
 // A commit is one call of a stored function, which locks the meta rows `commits` and `epoch` first and writes only if
 // both are what this leader left: once AcquireEpoch has returned, no commit of an earlier leader can succeed any more,
@@ -66,7 +66,7 @@ class PostgresStore final : public Store {
   Result<AuditEnd> AuditBase() override;
   Result<std::size_t> PruneAudit(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
-  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, const HistoryBounds& bounds) override;
   Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) override;
   Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) override;
   Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) override;

@@ -81,7 +81,7 @@ Result<SqliteFile> SqliteFile::Claim(const std::string& path) {
     if (errno != EWOULDBLOCK) return SystemError("lock " + file.path_, errno);
     return Status(StatusCode::kFailedPrecondition, "another scheduler has this database open: " + file.path_)
         .WithReason("STORE_LOCKED")
-        .WithFix("stop the other scheduler first; for a standby use PostgreSQL");
+        .WithFix("stop the other scheduler first: one scheduler leads a cluster, and none waits beside it");
   }
   // Only now: closing a descriptor of the database drops the locks that SQLite holds on it within this process.
   if (auto database = OpenPrivate(file.path_); !database.ok()) return database.status();

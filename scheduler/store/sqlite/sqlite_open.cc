@@ -142,6 +142,12 @@ Status SqliteStore::Prepare() {
       {sql_.trim,
        "DELETE FROM history WHERE seq IN "
        "(SELECT seq FROM history WHERE seq <= (SELECT max(seq) FROM history) - ?1 ORDER BY seq LIMIT ?2)"},
+      {sql_.history_mean,
+       "WITH RECURSIVE span (low, high) AS (SELECT (SELECT min(seq) FROM history), (SELECT max(seq) FROM history)), "
+       "sample (seq) AS (SELECT low FROM span WHERE low IS NOT NULL UNION ALL "
+       "SELECT seq + max(1, (high - low) / ?1) FROM sample, span WHERE seq + max(1, (high - low) / ?1) <= high) "
+       "SELECT CAST(coalesce(avg(length(CAST(text AS BLOB)) + length(CAST(facts AS BLOB))), 0) AS INTEGER) "
+       "FROM sample CROSS JOIN history USING (seq)"},
       {sql_.trim_ended_jobs,
        "DELETE FROM ended_jobs WHERE job_id IN "
        "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?2 OFFSET ?1)"},

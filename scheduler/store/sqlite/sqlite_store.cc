@@ -249,9 +249,14 @@ Result<std::size_t> SqliteStore::PruneHistory(std::uint64_t epoch, TimePoint bef
   return DeleteHistory(epoch, sql_.prune, before.ms, sql_.prune_ended_jobs, before.ms);
 }
 
-Result<std::size_t> SqliteStore::TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) {
-  return DeleteHistory(epoch, sql_.trim, static_cast<std::int64_t>(entries_max), sql_.trim_ended_jobs,
-                       static_cast<std::int64_t>(ended_jobs_max));
+Result<std::size_t> SqliteStore::TrimHistory(std::uint64_t epoch, const HistoryBounds& bounds) {
+  sql_.history_mean.Bind(kHistorySample);
+  auto row = sql_.history_mean.Step();
+  if (!row.ok()) return row.status();
+  const std::int64_t mean = *row ? sql_.history_mean.Int(0) : 0;
+  sql_.history_mean.Reset();
+  return DeleteHistory(epoch, sql_.trim, bounds.EntriesLeft(mean), sql_.trim_ended_jobs,
+                       static_cast<std::int64_t>(bounds.ended_jobs_max));
 }
 
 Result<std::string> SqliteStore::Mark(const std::string& name) {

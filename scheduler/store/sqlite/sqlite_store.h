@@ -51,7 +51,7 @@ class SqliteStore final : public Store {
   Result<AuditEnd> AuditBase() override;
   Result<std::size_t> PruneAudit(std::uint64_t epoch, TimePoint before) override;
   Result<std::size_t> PruneHistory(std::uint64_t epoch, TimePoint before) override;
-  Result<std::size_t> TrimHistory(std::uint64_t epoch, std::size_t entries_max, std::size_t ended_jobs_max) override;
+  Result<std::size_t> TrimHistory(std::uint64_t epoch, const HistoryBounds& bounds) override;
   Status PutLogTails(std::uint64_t epoch, const std::vector<LogTail>& tails) override;
   Result<std::optional<LogTail>> FindLogTail(core::JobId job, std::uint32_t attempt, std::uint32_t rank) override;
   Result<std::vector<LogTailKey>> LogTailsSince(TimePoint since) override;
@@ -72,7 +72,7 @@ class SqliteStore final : public Store {
     SqliteStatement put_reservation, delete_reservation, load_reservations;
     SqliteStatement add_audit, audit, audit_of_user, audit_since, last_audit;
     SqliteStatement audit_before, audit_hash, prune_audit;
-    SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs;
+    SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs, history_mean;
     SqliteStatement put_log_tail, log_tail, log_tails_since, prune_log_tails, trim_log_tails;
   };
 

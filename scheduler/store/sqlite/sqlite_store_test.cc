@@ -47,6 +47,7 @@ TEST(SqliteStore, ASecondSchedulerIsKeptOut) {
     EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
     EXPECT_EQ(second.status().reason(), "STORE_LOCKED");
     EXPECT_THAT(second.status().message(), HasSubstr("another scheduler has this database open"));
+    EXPECT_THAT(second.status().fix(), HasSubstr("none waits beside it"));  // no store makes a standby
   }
   // The refused one has not corrupt the first one's own locks.
   const auto epoch = first->AcquireEpoch();

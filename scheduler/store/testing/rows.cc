@@ -119,9 +119,9 @@ class Filler {
     All(zones, leaf, cross, gpu, nvlink, nic, node);
   }
   void Fill(core::JobSpec& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api,
-           notify, no_progress] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api,
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, to, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets,
+           api, notify, no_progress] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, to, p, q, r, s, t, u, v, w, x, y, z, snapshot, team, secrets, api,
         notify, no_progress);
   }
   void Fill(core::NotifySpec& row) {
@@ -188,9 +188,17 @@ class Filler {
     auto& [step, path, bytes, shard, shards, took, local] = row;
     All(step, path, bytes, shard, shards, took, local);
   }
+  void Fill(core::SaveFailure& row) {
+    auto& [step, why, count] = row;
+    All(step, why, count);
+  }
+  void Fill(core::EndedTasks& row) {
+    auto& [count, exit_code, step, message] = row;
+    All(count, exit_code, step, message);
+  }
   void Fill(core::Rank& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, greeted] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, greeted);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, greeted, save_failure] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, greeted, save_failure);
   }
   void Fill(core::NodeLabels& row) {
     auto& [pool, zone, leaf, type, count, nvlink, nic, simulated] = row;
@@ -212,11 +220,11 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
          older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
          leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
-         longest_gap, validates] = row;
+         ended_unrun, longest_gap, validates] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
                   older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
                   leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
-                  longest_gap, validates);
+                  ended_unrun, longest_gap, validates);
   own = id;
   return row;
 }
@@ -224,29 +232,33 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
 core::Attempt RandomAttempt(Rng& rng, core::AttemptId id) {
   core::Attempt row;
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum, interval,
-         last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence, gpus_idle] = row;
+         last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence, gpus_idle, save_failure,
+         ended_tasks] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, replicas, quantum,
-                  interval, last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence, gpus_idle);
+                  interval, last, failed_rank, progress_at, task_user, stop_now, stalled, asked, evidence, gpus_idle,
+                  save_failure, ended_tasks);
   own = id;
   return row;
 }
 
 core::Task RandomTask(Rng& rng, core::TaskId id) {
   core::Task row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids, out_of_memory] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids, out_of_memory);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids, out_of_memory, left_behind,
+         left_names] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, hung_path, disk_fault, pids, out_of_memory,
+                  left_behind, left_names);
   own = id;
   return row;
 }
 
 core::Node RandomNode(Rng& rng, core::NodeId id) {
   core::Node row;
-  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault, rate,
-         relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon, h_boot, h_seq,
-         h_events, h_conditions, differs, accepted, validation, failures, lemon] = row;
-  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, root_error, site_fault,
-                  rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon,
-                  h_boot, h_seq, h_events, h_conditions, differs, accepted, validation, failures, lemon);
+  auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, unproven, root_error,
+         site_fault, rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets, cordon,
+         h_boot, h_seq, h_events, h_conditions, differs, accepted, validation, failures, lemon] = row;
+  Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, unproven, root_error,
+                  site_fault, rate, relabelled, next, suspect, until, fault, why, stuck, only_uid, needs_uid, sockets,
+                  cordon, h_boot, h_seq, h_events, h_conditions, differs, accepted, validation, failures, lemon);
   own = id;
   row.name += "#" + std::to_string(id.value);
   return row;
@@ -287,8 +299,8 @@ core::AccountChange RandomAccountChange(Rng& rng) {
 std::vector<core::IdentityRow> RandomIdentity(Rng& rng, const std::string& name) {
   core::TokenRow token;
   {
-    auto& [id, user, scope, origin, hash, created, expires, used, made_by, note, attempt] = token;
-    Filler(rng).All(user, scope, origin, hash, created, expires, used, made_by, note, attempt);
+    auto& [id, user, scope, origin, hash, created, expires, used, made_by, note, attempt, session_of] = token;
+    Filler(rng).All(user, scope, origin, hash, created, expires, used, made_by, note, attempt, session_of);
     id = name;
   }
   core::NodeIdentity node;

@@ -38,8 +38,8 @@ class Directory {
   virtual ~Directory() = default;
 
   // What attempt `attempt` goes on from; the first caller decides, every later one (another rank, a restart of the same
-  // attempt) is told the same. FAILED_PRECONDITION, reason SUPERSEDED, when a higher attempt has begun: this one is a
-  // zombie.
+  // attempt) is told the same. On a full disk room is made as by MakeRoom; the base stays. FAILED_PRECONDITION, reason
+  // SUPERSEDED, when a higher attempt has begun: this one is a zombie.
   virtual Result<std::optional<CheckpointId>> BeginAttempt(std::uint32_t attempt) = 0;
   // The same, where an authority over the directory (the scheduler, which alone knows what was reported to
   // it) says what the attempt goes on from: `base`, or nothing. Only the first caller's word counts here, too.
@@ -79,6 +79,15 @@ class Directory {
   // folder of a higher attempt is there. What cannot be removed stays, the rest goes, and the first error is returned
   // at the end. Returns the checkpoints that went.
   virtual Result<std::vector<CheckpointId>> Prune(std::uint32_t attempt, const KeepRule& rule, std::int64_t now_ms) = 0;
+
+  // For a save that found the disk or the quota full: removes what Prune would remove but for the folder of `writing`,
+  // and what older attempts left unfinished; if that is nothing, the oldest visible checkpoint, whatever `rule` says.
+  // Never the last good one, by however many ranks this is called at once: what goes has a newer good one. Whether
+  // anything went, so that another try is worth it. Errors are those of Prune.
+  virtual Result<bool> MakeRoom(CheckpointId writing, const KeepRule& rule, std::int64_t now_ms) = 0;
+
+  // Of a save that failed for good: its folder goes, unless it has a manifest.
+  virtual Status RemoveUnfinished(CheckpointId id) = 0;
 };
 
 }  // namespace glim::checkpoint

@@ -192,6 +192,17 @@ Result<std::optional<CheckpointId>> FileDirectory::BeginAttemptFromElsewhere(std
 }
 
 Result<std::optional<CheckpointId>> FileDirectory::Begin(std::uint32_t attempt, const std::optional<ToldBase>& told) {
+  auto begun = BeginOnce(attempt, told);
+  while (!begun.ok() && IsDiskFull(begun.status())) {
+    const auto made = MakeRoomToBegin(attempt, told);
+    if (!made.ok() || !*made) break;  // the full disk is what is to be said
+    begun = BeginOnce(attempt, told);
+  }
+  return begun;
+}
+
+Result<std::optional<CheckpointId>> FileDirectory::BeginOnce(std::uint32_t attempt,
+                                                             const std::optional<ToldBase>& told) {
   if (Status status = RefuseIfSuperseded(attempt); !status.ok()) return status;
   const auto folder = MakeFolder(root_.get(), AttemptName(attempt));
   if (!folder.ok()) return folder.status();

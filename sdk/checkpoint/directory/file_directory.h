@@ -34,6 +34,8 @@ class FileDirectory final : public Directory {
   Status PublishManifest(CheckpointId id, int folder, const std::string& json) override;
   Result<std::string> ReadText(int folder, const std::string& name, std::size_t max) const override;
   Result<std::vector<CheckpointId>> Prune(std::uint32_t attempt, const KeepRule& rule, std::int64_t now_ms) override;
+  Result<bool> MakeRoom(CheckpointId writing, const KeepRule& rule, std::int64_t now_ms) override;
+  Status RemoveUnfinished(CheckpointId id) override;
 
  private:
   // What a look into a checkpoint's folder said. `fault` is empty when it is good.
@@ -44,6 +46,19 @@ class FileDirectory final : public Directory {
   struct Steps {
     std::vector<std::uint64_t> published;   // ascending
     std::vector<std::uint64_t> unfinished;  // ascending
+  };
+  // What may go, and what has gone.
+  struct Stale {
+    std::vector<CheckpointId> published;
+    std::vector<CheckpointId> unfinished;
+    std::vector<std::uint32_t> attempts;  // whose folders go if nothing is in them any more
+    Status first_error;                   // of looking for it
+  };
+  struct Removed {
+    std::vector<CheckpointId> checkpoints;
+    bool files = false;  // of unfinished ones: there is more room than before
+    Status first_error;
+    bool any() const { return !checkpoints.empty() || files; }
   };
 
   // Numbers of the attempt folders, highest first.
@@ -60,6 +75,8 @@ class FileDirectory final : public Directory {
   };
   // `told`: by whoever says what the attempt goes on from, if anybody does.
   Result<std::optional<CheckpointId>> Begin(std::uint32_t attempt, const std::optional<ToldBase>& told);
+  Result<std::optional<CheckpointId>> BeginOnce(std::uint32_t attempt, const std::optional<ToldBase>& told);
+  Result<bool> MakeRoomToBegin(std::uint32_t attempt, const std::optional<ToldBase>& told);
   Result<BaseRecord> ChooseBase(std::uint32_t attempt, const std::optional<ToldBase>& told) const;
   Status RefuseAsBase(std::uint32_t attempt, CheckpointId base, bool has_to_be_here) const;
   Result<bool> IsPublished(CheckpointId id) const;
@@ -68,11 +85,19 @@ class FileDirectory final : public Directory {
 
   std::vector<CheckpointId> Kept(const std::vector<CheckpointId>& visible, const KeepRule& rule, std::int64_t now_ms);
   Status RefuseUnlessOneIsGood(const std::vector<CheckpointId>& kept);
+  // Everything of `attempt` and those before it but `kept`, what `visible` did not have yet, and what may still become
+  // a checkpoint. Both lists in their own order: `kept` newest first.
+  Result<Stale> StaleBut(const std::vector<CheckpointId>& kept, const std::vector<CheckpointId>& visible,
+                         std::uint32_t attempt) const;
+  Removed Remove(Stale stale);
+  // `stale`, or if there is nothing of it, the oldest of `visible`.
+  Result<bool> RemoveOrOldest(Stale stale, const std::vector<CheckpointId>& visible, std::uint32_t attempt);
   Status RefuseIfHigherIsThere(std::uint32_t attempt) const;
   Inspection LookAt(CheckpointId id) const;
   Inspection Inspect(CheckpointId id);  // remembers the good ones
   Status RemoveManifest(CheckpointId id);
   Status RemoveStep(CheckpointId id);
+  bool HoldsBytes(CheckpointId id) const;
   Status RemoveEmptyAttempt(std::uint32_t attempt);
   Status RemoveLeftovers();  // of processes that were killed here
 

@@ -125,6 +125,66 @@ Status FileDirectory::RemoveLeftovers() {
   return first_error;
 }
 
+Result<FileDirectory::Stale> FileDirectory::StaleBut(const std::vector<CheckpointId>& kept,
+                                                     const std::vector<CheckpointId>& visible,
+                                                     std::uint32_t attempt) const {
+  const auto attempts = Attempts();
+  if (!attempts.ok()) return attempts.status();
+  Stale stale;
+  for (const std::uint32_t number : *attempts) {
+    if (number > attempt) continue;
+    if (number < attempt) stale.attempts.push_back(number);
+    const auto steps = StepsOf(number);
+    if (!steps.ok()) {
+      KeepFirst(stale.first_error, steps.status());
+      continue;
+    }
+    for (const std::uint64_t step : steps->published) {
+      const CheckpointId id{number, step};
+      // What was published since we looked is newer than all that stays.
+      const bool appeared = number == attempt && !std::binary_search(visible.begin(), visible.end(), id);
+      if (!appeared && std::find(kept.begin(), kept.end(), id) == kept.end()) stale.published.push_back(id);
+    }
+    for (const std::uint64_t step : steps->unfinished) {
+      const bool passed = !kept.empty() && kept.front().attempt == attempt && step < kept.front().step;
+      if (number < attempt || passed) stale.unfinished.push_back({number, step});
+    }
+  }
+  return stale;
+}
+
+bool FileDirectory::HoldsBytes(CheckpointId id) const {
+  const auto opened = OpenForReading(id);
+  if (!opened.ok()) return false;
+  const UniqueFd folder(*opened);
+  const auto entries = ListFolder(folder.get());
+  return entries.ok() && std::any_of(entries->begin(), entries->end(), [&](const FolderEntry& entry) {
+           const auto size = SizeOfFile(folder.get(), entry.name);
+           return size.ok() && *size > 0;
+         });
+}
+
+FileDirectory::Removed FileDirectory::Remove(Stale stale) {
+  Removed removed{.checkpoints = {}, .files = false, .first_error = std::move(stale.first_error)};
+  // Manifests first, so that a reader never finds half of one.
+  std::sort(stale.published.begin(), stale.published.end());
+  for (const CheckpointId id : stale.published) {
+    const Status status = RemoveManifest(id);
+    // (Another rank may have been faster.)
+    if (status.ok() || status.code() == StatusCode::kNotFound) removed.checkpoints.push_back(id);
+    KeepFirst(removed.first_error, status);
+  }
+  for (const CheckpointId id : removed.checkpoints) KeepFirst(removed.first_error, RemoveStep(id));
+  for (const CheckpointId id : stale.unfinished) {
+    const bool holds_bytes = HoldsBytes(id);
+    const Status status = RemoveStep(id);
+    if (holds_bytes && status.ok()) removed.files = true;
+    KeepFirst(removed.first_error, status);
+  }
+  for (const std::uint32_t number : stale.attempts) KeepFirst(removed.first_error, RemoveEmptyAttempt(number));
+  return removed;
+}
+
 Result<std::vector<CheckpointId>> FileDirectory::Prune(std::uint32_t attempt, const KeepRule& rule,
                                                        std::int64_t now_ms) {
   // 1. What stays.
@@ -135,49 +195,60 @@ Result<std::vector<CheckpointId>> FileDirectory::Prune(std::uint32_t attempt, co
   if (kept.empty()) return std::vector<CheckpointId>();
 
   // 2. What goes: everything else up to this attempt, but for its folders that may still become checkpoints.
-  const auto attempts = Attempts();
-  if (!attempts.ok()) return attempts.status();
-  Status first_error;
-  std::vector<CheckpointId> published;
-  std::vector<CheckpointId> unfinished;
-  for (const std::uint32_t number : *attempts) {
-    if (number > attempt) continue;
-    const auto steps = StepsOf(number);
-    if (!steps.ok()) {
-      KeepFirst(first_error, steps.status());
-      continue;
-    }
-    const CheckpointId newest = kept.front();
-    for (const std::uint64_t step : steps->published) {
-      const CheckpointId id{number, step};
-      // What was published since step 1 is newer than all that stays.
-      const bool appeared = number == attempt && !std::binary_search(visible->begin(), visible->end(), id);
-      if (!appeared && std::find(kept.begin(), kept.end(), id) == kept.end()) published.push_back(id);
-    }
-    for (const std::uint64_t step : steps->unfinished) {
-      if (number < attempt || (newest.attempt == attempt && step < newest.step)) unfinished.push_back({number, step});
-    }
-  }
+  auto stale = StaleBut(kept, *visible, attempt);
+  if (!stale.ok()) return stale.status();
 
   // 3. Only now: is anybody about to go on from one of these?
   if (Status status = RefuseIfHigherIsThere(attempt); !status.ok()) return status;
 
-  // 4. Manifests first, so that a reader never finds half of one.
-  std::vector<CheckpointId> gone;
-  std::sort(published.begin(), published.end());
-  for (const CheckpointId id : published) {
-    const Status status = RemoveManifest(id);
-    if (status.ok()) gone.push_back(id);
-    KeepFirst(first_error, status);
-  }
-  for (const CheckpointId id : gone) KeepFirst(first_error, RemoveStep(id));
-  for (const CheckpointId id : unfinished) KeepFirst(first_error, RemoveStep(id));
-  for (const std::uint32_t number : *attempts) {
-    if (number < attempt) KeepFirst(first_error, RemoveEmptyAttempt(number));
-  }
-  KeepFirst(first_error, RemoveLeftovers());
-  if (!first_error.ok()) return first_error;
-  return gone;
+  Removed removed = Remove(std::move(*stale));
+  KeepFirst(removed.first_error, RemoveLeftovers());
+  if (!removed.first_error.ok()) return removed.first_error;
+  return std::move(removed.checkpoints);
+}
+
+Result<bool> FileDirectory::RemoveOrOldest(Stale stale, const std::vector<CheckpointId>& visible,
+                                           std::uint32_t attempt) {
+  if (Status status = RefuseIfHigherIsThere(attempt); !status.ok()) return status;
+  const Removed first = Remove(std::move(stale));
+  if (first.any()) return true;
+  if (visible.size() < 2) return first.first_error.ok() ? Result<bool>(false) : first.first_error;
+  // The oldest goes only where a newer one is good: so no two who do this at once remove the last.
+  const std::vector<CheckpointId> rest(visible.rbegin(), visible.rend() - 1);
+  if (Status status = RefuseUnlessOneIsGood(rest); !status.ok()) return status;
+  const Removed oldest = Remove({.published = {visible.front()}, .unfinished = {}, .attempts = {}, .first_error = {}});
+  if (oldest.any()) return true;
+  return oldest.first_error.ok() ? Result<bool>(false) : oldest.first_error;
+}
+
+Result<bool> FileDirectory::MakeRoom(CheckpointId writing, const KeepRule& rule, std::int64_t now_ms) {
+  const auto visible = Visible(writing.attempt);
+  if (!visible.ok()) return visible.status();
+  const std::vector<CheckpointId> kept = Kept(*visible, rule, now_ms);
+  if (Status status = RefuseUnlessOneIsGood(kept); !status.ok()) return status;
+  auto stale = StaleBut(kept, *visible, writing.attempt);
+  if (!stale.ok()) return stale.status();
+  if (kept.empty()) stale->published.clear();  // what does not count may be all that there is
+  std::erase(stale->unfinished, writing);
+  return RemoveOrOldest(std::move(*stale), *visible, writing.attempt);
+}
+
+Result<bool> FileDirectory::MakeRoomToBegin(std::uint32_t attempt, const std::optional<ToldBase>& told) {
+  const auto record = ChooseBase(attempt, told);
+  if (!record.ok()) return record.status();
+  std::vector<CheckpointId> visible = record->before;
+  if (record->base) visible.push_back(*record->base);
+  auto stale = StaleBut({}, visible, attempt);
+  if (!stale.ok()) return stale.status();
+  stale->published.clear();  // this attempt has no save of its own yet, which alone makes others needless
+  stale->attempts.clear();
+  return RemoveOrOldest(std::move(*stale), visible, attempt);
+}
+
+Status FileDirectory::RemoveUnfinished(CheckpointId id) {
+  const auto published = IsPublished(id);
+  if (!published.ok()) return published.status();
+  return *published ? Status::Ok() : RemoveStep(id);
 }
 
 }  // namespace glim::checkpoint

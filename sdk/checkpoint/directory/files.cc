@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 
@@ -89,8 +90,10 @@ Status RemoveFile(int folder, const std::string& name) {
 Status RemoveFolder(int parent, const std::string& name) {
   const Result<UniqueFd> folder = OpenFolder(parent, name);
   if (!folder.ok()) return folder.status().code() == StatusCode::kNotFound ? Status::Ok() : folder.status();
-  const auto entries = ListFolder(folder->get());
+  auto entries = ListFolder(folder->get());
   if (!entries.ok()) return entries.status();
+  // By name: a manifest and parts go before the shards, so that none ever names a shard that is gone.
+  std::sort(entries->begin(), entries->end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (const FolderEntry& entry : *entries) {
     if (entry.is_folder) continue;
     if (Status status = RemoveFile(folder->get(), entry.name); !status.ok()) return status;

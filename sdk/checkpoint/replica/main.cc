@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "sdk/base/host_port.h"
 #include "sdk/checkpoint/replica/confinement.h"
 #include "sdk/checkpoint/replica/node_files.h"
 #include "sdk/checkpoint/replica/replica_service.h"
@@ -134,6 +135,9 @@ int main(int argc, char** argv) {
     if (const Status confined = glim::checkpoint::ConfineService(); !confined.ok()) return Fail(confined);
     return glim::checkpoint::RunTransfer(arguments.transfer_fd,
                                          {options.ucx_tls, options.ucx_net_devices, options.service_level});
+  }
+  if (const auto listen = glim::ParseHostPort("--listen", options.listen, glim::PortZero::kTaken); !listen.ok()) {
+    return Fail(listen.status());
   }
   options.program = kThisProgram;
   options.lease = glim::Seconds(arguments.lease_seconds);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -108,18 +107,6 @@ Result<std::vector<Manifest>> WaitForParts(const Directory& directory, int folde
   all.reserve(parts.size());
   for (std::optional<Manifest>& part : parts) all.push_back(*std::move(part));
   return all;
-}
-
-void RemoveUnfinished(int folder) {
-  const Result<std::set<std::string>> names = NamesIn(folder);
-  if (!names.ok() || names->contains("manifest.json")) return;
-  for (const std::string& name : *names) {
-    // Parts first: none shall name a shard that is gone.
-    if (name.starts_with("part-")) ::unlinkat(folder, name.c_str(), 0);
-  }
-  for (const std::string& name : *names) {
-    if (name.starts_with("shard-")) ::unlinkat(folder, name.c_str(), 0);
-  }
 }
 
 }  // namespace glim::checkpoint

@@ -24,8 +24,4 @@ std::string NewShardName(int folder, std::uint32_t rank, std::uint32_t world);
 Result<std::vector<Manifest>> WaitForParts(const Directory& directory, int folder, Manifest own,
                                            std::int64_t timeout_ms);
 
-// Of a save that failed for good: its shards and parts go, so that the next one finds room. The empty folder is left to
-// Directory::Prune. Nothing goes from a folder that has a manifest.
-void RemoveUnfinished(int folder);
-
 }  // namespace glim::checkpoint

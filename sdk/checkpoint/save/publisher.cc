@@ -29,11 +29,24 @@ void TakeAllChecksums(SaveRequest& request, Manifest& manifest) {
   request.report.checksum_micros = MicrosSince(begin);
 }
 
+const Status& StatusOf(const Status& status) { return status; }
+template <typename T>
+const Status& StatusOf(const Result<T>& result) {
+  return result.status();
+}
+
 }  // namespace
 
 Publisher::Publisher(const SaverOptions& options, std::unique_ptr<Directory> directory,
                      std::unique_ptr<FileWriter> writer, std::function<std::int64_t()> now_ms)
     : options_(options), directory_(std::move(directory)), writer_(std::move(writer)), now_ms_(std::move(now_ms)) {}
+
+template <typename Once>
+auto Publisher::WithRoom(CheckpointId id, Once once) {
+  auto result = once();
+  while (IsDiskFull(StatusOf(result)) && MakeRoom(id)) result = once();
+  return result;
+}
 
 void Publisher::Register(std::span<const std::byte> memory) {
   writer_->Register(memory);
@@ -61,19 +74,27 @@ Result<SaveReport> Publisher::Save(SaveRequest request, const std::function<void
 
 Result<SaveReport> Publisher::SaveToDisk(SaveRequest& request, bool& replica_started) {
   const CheckpointId id{options_.attempt, request.report.step};
-  const Result<int> opened = directory_->OpenForWriting(id);
+  if (options_.world > 1) oldest_ = Oldest();
+  const Result<int> opened = WithRoom(id, [&] { return directory_->OpenForWriting(id); });
   if (!opened.ok()) return opened.status();
   const UniqueFd folder(*opened);
   request.report.path = options_.path + "/" + PathOf(id);
   Result<Written> written = WriteShard(id, folder.get(), request, replica_started);
+  const bool is_written = written.ok();
   Status status = written.ok() ? Status::Ok() : written.status();
   if (status.ok() && options_.rank == 0) {
     status = PublishForAll(id, folder.get(), std::move(*written));
   } else if (status.ok()) {
-    status = directory_->Publish(folder.get(), PartName(options_.rank), *written->text);
+    status = WithRoom(id, [&] { return directory_->Publish(folder.get(), PartName(options_.rank), *written->text); });
   }
   if (!status.ok()) {
-    if (options_.rank == 0) failed_.push_back(id.step);
+    // Of several ranks another one may still be at work there; and what failed late for another reason than a full disk
+    // may have come through all the same.
+    if (options_.world == 1 && (!is_written || IsDiskFull(status))) {
+      static_cast<void>(directory_->RemoveUnfinished(id));
+    } else if (options_.rank == 0) {
+      failed_.push_back(id.step);
+    }
     return status;
   }
   request.report.durable_micros = MicrosSince(request.asked);
@@ -110,8 +131,10 @@ Result<Publisher::Written> Publisher::WriteShard(CheckpointId id, int folder, Sa
     const auto begin = Clock::now();
     const std::optional<WriterTurn> turn = TakeTurn(folder);
     request.report.queued_micros = MicrosSince(begin);
-    written = writer_->WriteAsItComes(folder, name, request.image,
-                                      [&](std::uint64_t bytes) { request.progress->WaitFor(bytes); });
+    written = WithRoom(id, [&] {
+      return writer_->WriteAsItComes(folder, name, request.image,
+                                     [&](std::uint64_t bytes) { request.progress->WaitFor(bytes); });
+    });
   }
   if (!written.ok()) return written.status();
   request.report.io = *written;
@@ -162,7 +185,8 @@ Status Publisher::PublishForAll(CheckpointId id, int folder, Written own) {
     return text.status();
   }
   // From here on the shards stay whatever happens: a publication that failed late may have come through all the same.
-  if (Status status = directory_->PublishManifest(id, folder, *text); !status.ok()) return status;
+  const Status status = WithRoom(id, [&] { return directory_->PublishManifest(id, folder, *text); });
+  if (!status.ok()) return status;
   for (std::uint32_t rank = 1; rank < options_.world; ++rank) ::unlinkat(folder, PartName(rank).c_str(), 0);
   return Status::Ok();
 }
@@ -173,13 +197,29 @@ void Publisher::Prune() {
   pruned_ = gone.ok() ? Status::Ok() : gone.status();
 }
 
+bool Publisher::MakeRoom(CheckpointId id) {
+  // Another rank that writes the same save may have made the room already.
+  if (options_.world > 1) {
+    if (const std::optional<CheckpointId> oldest = Oldest(); oldest != oldest_) {
+      oldest_ = oldest;
+      return true;
+    }
+  }
+  const Result<bool> made = directory_->MakeRoom(id, options_.keep, now_ms_());
+  if (options_.world > 1) oldest_ = Oldest();
+  return made.ok() && *made;
+}
+
+std::optional<CheckpointId> Publisher::Oldest() const {
+  const Result<std::vector<CheckpointId>> visible = directory_->Visible(options_.attempt);
+  if (!visible.ok() || visible->empty()) return std::nullopt;
+  return visible->front();
+}
+
 void Publisher::RemoveFailedBefore(std::uint64_t step) {
   // Not a retry's own folder: another rank may be at work there already.
   std::erase_if(failed_, [&](std::uint64_t failed) {
-    if (failed == step) return true;
-    if (const Result<int> opened = directory_->OpenForWriting({options_.attempt, failed}); opened.ok()) {
-      RemoveUnfinished(UniqueFd(*opened).get());
-    }
+    if (failed != step) static_cast<void>(directory_->RemoveUnfinished({options_.attempt, failed}));
     return true;
   });
 }

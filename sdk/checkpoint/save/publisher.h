@@ -45,8 +45,9 @@ class Publisher {
   void Forget();
 
   // Writes the shard and takes its checksums meanwhile; then publishes this rank's part, or, on rank 0, everybody's
-  // manifest. Begins before the image is whole. When it has returned, nobody fills or reads the image any more. A
-  // failure before anything was published takes the shard away again. `durable` is told when only the replica is left.
+  // manifest. Begins before the image is whole. When it has returned, nobody fills or reads the image any more. What
+  // finds the disk full is tried again for as long as Directory::MakeRoom makes room. A failure before anything was
+  // published takes the shard away again. `durable` is told when only the replica is left.
   Result<SaveReport> Save(SaveRequest request, const std::function<void(const SaveReport&)>& durable);
 
   // Removes what is not kept any more. Rank 0's work; elsewhere nothing.
@@ -68,14 +69,20 @@ class Publisher {
   // Nothing where there is no limit, or none that works: turns are a courtesy.
   std::optional<WriterTurn> TakeTurn(int folder) const;
   Status PublishForAll(CheckpointId id, int folder, Written own);
+  // `once` gives a Result or a Status; again, as long as a full disk is what failed it and room can be made.
+  template <typename Once>
+  auto WithRoom(CheckpointId id, Once once);
+  bool MakeRoom(CheckpointId id);
+  std::optional<CheckpointId> Oldest() const;
   void RemoveFailedBefore(std::uint64_t step);
 
   const SaverOptions options_;
   const std::unique_ptr<Directory> directory_;
   const std::unique_ptr<FileWriter> writer_;
   const std::function<std::int64_t()> now_ms_;
-  std::vector<std::uint64_t> failed_;  // rank 0's: steps that never became a checkpoint
-  Status pruned_;                      // the last time
+  std::vector<std::uint64_t> failed_;   // rank 0's: steps that never became a checkpoint
+  std::optional<CheckpointId> oldest_;  // of several ranks: what there was when this save began, or room was made last
+  Status pruned_;                       // the last time
 };
 
 }  // namespace glim::checkpoint

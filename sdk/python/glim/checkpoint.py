@@ -120,7 +120,7 @@ class Checkpointer:
         makes the same saves, and rank 0 publishes when all parts are there, waiting `parts_timeout_s` at most.
         when_busy: "wait" or "skip", for a save that comes before the one before is durable. keep: that many, newest
         first; keep_max_age_s: but not older (0: of any age). io: "auto", "io_uring", "pwrite" or "usrbio".
-        writers_per_target: at once from this machine to one file system; 0: no limit. replica: a glim.replica.Replica,
+        writers_per_target: does nothing today. replica: a glim.replica.Replica,
         which gets a copy of each save while that is written; the buffer is in use until the copy is there."""
         options = _checkpoint.SaverOptions()
         options.path, options.job, options.attempt = os.path.abspath(os.fspath(path)), job, attempt

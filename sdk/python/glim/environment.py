@@ -13,6 +13,7 @@ class Environment:
 
     socket_path: str = ""
     rank: int = 0  # global rank of this process
+    world_size: int = 1  # how many processes the gang has; 1: not said
     declared_rank: int = 0  # the rank by which the scheduler knows it
     job_id: str = ""
     attempt: int = 0  # 0: not said
@@ -64,6 +65,7 @@ class Environment:
         return cls(
             socket_path=env.get("GLIM_SOCKET", ""),
             rank=rank,
+            world_size=number("WORLD_SIZE", 1, least=1),
             declared_rank=declared,
             job_id=env.get("GLIM_JOB_ID", ""),
             attempt=number("GLIM_ATTEMPT", 0),

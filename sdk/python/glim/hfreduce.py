@@ -10,7 +10,7 @@
 Every rank makes the same calls in the same order, from one thread at a time. Buffers are numpy arrays, whatever else
 has the buffer protocol, and torch tensors; nothing is copied in Python, so they must be contiguous. Of a tensor on a
 GPU is read, and written, what the current stream had at the call; that stream waits for nothing: use the result on it
-after the handle is done. (Not yet run on a real GPU. Import torch, with CUDA, before init().) An
+after the handle is done. Import torch, with CUDA, before init(). An
 argument that cannot be used is a ValueError or TypeError that names it, before any rank is told; what goes wrong
 between ranks is an HfreduceError. While a call waits, other threads run; a signal is handled when it is over.
 

@@ -58,12 +58,15 @@ class HoldPoint:
         first step to come. Calling it again (a second loop) is allowed as long as the numbers grow."""
         with self._changed:
             self._participates = self._may_agree
+            self._finished = False
             self._started = max(self._started, next_step - 1)
             self._changed.notify_all()
 
-    def begin_step(self, step: int) -> bool:
+    def begin_step(self, step: int, may_stop: Callable[[], bool] = lambda: True) -> bool:
         """Whether `step` may be started. Blocks at the hold until the agreement is known, for however long: while the
-        scheduler is away, ranks wait. False: the step before was the last one; it stays False."""
+        scheduler is away, ranks wait. False: the step before was the last one; it stays False. `may_stop` is asked
+        where it would be refused or have to wait, with the lock held. False: this boundary is none at which ranks can
+        stop, and as it is the same for all of them, they stop at the next one that is."""
         with self._changed:
             if not self._participates:
                 self._participates = self._may_agree
@@ -71,16 +74,12 @@ class HoldPoint:
             if step < self._started:
                 raise ValueError(f"step {step}: step {self._started} was started already, numbers must grow")
             self._note_duration()
-            while not self._stopped:
-                if self._yielding:
+            while not self._stopped and self._is_held_back(step) and may_stop():
+                if self._yielding or self._stop is not None:
                     self._stopped = True
-                elif self._stop is not None and step > self._stop:
-                    self._stopped = True
-                elif self._stop is None and self._hold is not None and step > self._hold:
+                else:
                     self._waiting = True
                     self._changed.wait()
-                else:
-                    break
             self._waiting = False
             if self._stopped:
                 return False
@@ -92,6 +91,11 @@ class HoldPoint:
         """What follows (a save, an evaluation) is not part of a step's duration."""
         with self._changed:
             self._note_duration()
+
+    def end_of_source(self) -> None:
+        """The step that was begun, or was to be, is not there. What follows is no step either."""
+        with self._changed:
+            self._step_began = None
 
     def enter_critical(self) -> None:
         with self._changed:
@@ -211,6 +215,11 @@ class HoldPoint:
             return round(statistics.median(self._durations) * 1000) if self._durations else 0
 
     # ---- with the lock held
+
+    def _is_held_back(self, step: int) -> bool:
+        if self._yielding or (self._stop is not None and step > self._stop):
+            return True
+        return self._stop is None and self._hold is not None and step > self._hold
 
     def _lift(self) -> None:
         self._agreement, self._hold, self._stop, self._agreed, self._stop_now_pending = 0, None, None, False, False

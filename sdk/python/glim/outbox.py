@@ -9,7 +9,7 @@ from typing import Any, Deque, Dict, List, Optional
 LINE_BYTES_MAX = 64 * 1024
 PENDING_MAX = 1000
 # Given up first when the agent is away for very long: newer ones of their kind say more. Answers are never given up.
-_EXPENDABLE = ("progress", "saved", "restored", "needs")
+_EXPENDABLE = ("progress", "saved", "save_failed", "restored", "needs")
 
 
 class Entry:

@@ -23,16 +23,19 @@ _ATTEMPT = re.compile(r"attempt-([0-9]{1,9})")
 
 # report(path, step, bytes, duration_ms), from any thread
 Report = Callable[[str, int, int, int], Any]
+# report_failure(step, error), from any thread
+ReportFailure = Callable[[int, Exception], Any]
 
 
 class Saves:
     """Used by the training thread; has one thread for each save that nobody waits for, at most one at a time."""
 
-    def __init__(self, root: str, environment: Environment, report: Report) -> None:
+    def __init__(self, root: str, environment: Environment, report: Report, report_failure: ReportFailure) -> None:
         """`root`: the checkpoints' directory; empty: saves and restores nothing but GLIM_RESUME_PATH."""
         self._root = os.path.abspath(root) if root else ""
         self._env = environment
         self._report = report
+        self._report_failure = report_failure
         self._attempt = environment.attempt
         self._saver: Any = None
         self._begun = False
@@ -124,9 +127,22 @@ class Saves:
                 found = (checkpoint.path, checkpoint.step, state)
         return found
 
-    def save(self, step: int, state: Any, wait: bool) -> str:
-        """The checkpoint's folder. The state may change when this returns; without `wait` it is durable later, and
-        reported then. Waits for the save before. Raises what cannot be saved, and, with `wait`, what went wrong."""
+    def save(self, step: int, state: Callable[[], Any], wait: bool) -> Optional[str]:
+        """The checkpoint's folder; None where there is no directory, or nothing to write with. What `state` gives may
+        change when this returns; without `wait` it is durable later, and reported then. Waits for the save before.
+        Raises what cannot be saved, and, with `wait`, what went wrong; the scheduler has been told of it."""
+        if not self._root:
+            return None
+        if self._missing is not None:
+            self._report_failure(step, self._missing)
+            return None
+        try:
+            return self._save(step, state(), wait)
+        except Exception as error:
+            self._report_failure(step, error)
+            raise
+
+    def _save(self, step: int, state: Any, wait: bool) -> str:
         from .checkpoint import path_of
 
         self._wait_for_all()
@@ -140,6 +156,13 @@ class Saves:
         else:
             self._durable.clear()
             self._go_on(self._finish_in_background, step, handle)
+        return path_of(self._root, self._attempt, step)
+
+    def path_of(self, step: int) -> str:
+        """Of a save of this attempt."""
+        from .checkpoint import path_of
+
+        self._writer()
         return path_of(self._root, self._attempt, step)
 
     def wait(self) -> None:
@@ -241,6 +264,7 @@ class Saves:
             self._finish(step, handle)
         except Exception as error:
             tell_of_failure(step, error)
+            self._report_failure(step, error)
             return
         finally:
             self._durable.set()

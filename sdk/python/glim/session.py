@@ -19,7 +19,9 @@ from .hold_point import HoldPoint
 from .interrupt import Interrupt
 from .loop import Loop
 from .nccl_waits import NcclWaits
+from .place import NextStep
 from .saves import Saves
+from .watch import Watch
 
 # Exit code 0 without an acknowledged `leaving` looks like success: an agent that just restarts is worth a wait.
 LEAVE_WITHIN_S = 60.0
@@ -48,8 +50,9 @@ class Session:
     def __init__(self, checkpoint_dir: Optional[str] = None, environment: Optional[Environment] = None) -> None:
         self.environment = env = Environment.read() if environment is None else environment
         self._hold = HoldPoint(is_rank_zero=env.is_rank_zero, may_agree=not env.launched_workers)
-        self._loop = Loop(self, self._hold)
+        self._loop = Loop(self, self._hold, self._save_now)
         self._state: Any = None  # glim.torch.TorchState once something is tracked
+        self._watch = Watch(self)
         self.loss: Optional[float] = None  # the newest that progress() was given
         self._left = False
         self._closed = False
@@ -60,7 +63,7 @@ class Session:
         if env.socket_path:
             stacks.open_door()
             self._nccl.start()
-        self._saves = Saves(env.checkpoint_dir or checkpoint_dir or "", env, self._report_save)
+        self._saves = Saves(env.checkpoint_dir or checkpoint_dir or "", env, self._report_save, self.checkpoint_failed)
         self._client = Client(env.socket_path, env.declared_rank, self._on_message) if env.speaks else None
         if self._client is not None:
             self._client.start()
@@ -68,21 +71,22 @@ class Session:
     # ---- high level
 
     def track(self, *, sampler: Any = None, seed: Optional[int] = None, reseed: bool = True, **objects: Any) -> None:
-        """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...), and
+        """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...); dicts,
+        lists, sets, deques, arrays, tensors and objects of the script's own classes, which are put back in place; and
         the sampler, whose set_epoch() steps() then calls. Needs torch and the compiled part of glim.checkpoint; without
         that a job of Glim is told so here, and goes on without saves. Raises TypeError that names what a
         checkpoint cannot keep.
 
-        Before each step the generators of torch, numpy and Python are seeded from (seed, rank, step), and before each
-        fetch from (seed, rank, epoch, position), so that a
-        resumed rank goes on with exactly the numbers that it would have had. `seed` is torch.initial_seed() if not
-        given; `reseed=False` leaves the generators alone."""
+        Before each step the generators of torch, numpy and Python, and those of the script, are seeded from (seed,
+        rank, step), and before each fetch from (seed, rank, epoch, position), so that a resumed rank goes on with
+        exactly the numbers that it would have had. `seed` is torch.initial_seed() if not given; `reseed=False` leaves
+        the generators alone."""
         from .torch import TorchState
 
         if self._saves.is_used:
             self._saves.prepare()
         if self._state is None:
-            self._state = TorchState(self.environment.rank)
+            self._state = TorchState(self.environment.rank, self.environment.world_size)
         self._state.track(objects, sampler, seed, reseed)
 
     def restore(self) -> int:
@@ -113,11 +117,12 @@ class Session:
             if found is not None:
                 path, _, state = found
                 self._loop.go_on_from(**self._state.put_back(path, state))
+                self._watch.is_resumed = True
         elif step >= 0:
             self._loop.go_on_from(step, epoch=0, position=step + 1)
         if self._loop.next_step > 0:
             self.restored(self._loop.next_step - 1, duration_ms=round((time.monotonic() - began) * 1000))
-        return self._loop.next_step
+        return NextStep(self._loop.next_step, self._loop)
 
     def steps(
         self,
@@ -129,30 +134,45 @@ class Session:
     ) -> Iterator[Any]:
         """Iterates over a loader or any iterable, one item a step, until its end or the agreed stop.
 
-        epochs: go over `source` until that many epochs are done, all in one loop; without it, do (the rest of) the
-        current epoch. After a restore, the items already done of a broken-off epoch are fetched and dropped, unless
+        epochs: go over `source` that many times, all in one loop; without it, once. After a restore, calls that were
+        over give nothing, and the items already done of a broken-off epoch are fetched and dropped, unless `source` or
         the tracked sampler brings itself back. start: number from here instead, dropping nothing. save_every: rank 0
         saves after every so many steps; default: every GLIM_CHECKPOINT_EVERY_MS, or five minutes. Such a save stops the
-        training only while it copies; it is written in the background.
-        The item after the last one done has been fetched from `source` when the loop stops."""
+        training only while it copies; it is written in the background. Raises ValueError for an iterator that is to be
+        gone over more than once; at the steps RuntimeError, for an epoch without an item, for a call inside of a step,
+        and in another thread than the session's. docs/reference/training-loops.md has what each form of loop gets."""
         if save_every is not None and save_every < 1:
             raise ValueError(f"save_every: {save_every} is no number of steps; give 1 or more, or leave it out")
-        return self._loop.steps(source, epochs, start, save_every)
+        frame = sys._getframe(1)
+        self._watch.look_around(frame)
+        site = (frame.f_code, frame.f_lasti)
+        return self._loop.steps(source, epochs, start, save_every, self._watch, site)
 
     def epochs(self, total: int) -> Iterator[int]:
         """The epochs still to do, for scripts with something between them: `for epoch in run.epochs(10): for batch in
-        run.steps(loader): ...`. Ends at a stop."""
+        run.steps(loader): ...`. Ends at a stop. Until the body has ended, the epoch is not over: an attempt that goes
+        on from a save in it leaves out the steps that are done, and runs the rest of the body again."""
+        self._watch.look_around(sys._getframe(1))
         return self._loop.epochs(total)
 
     def save(self, step: Optional[int] = None, *, wait: bool = True) -> Optional[str]:
         """Saves the tracked objects as of the last complete step (or `step`); the scheduler is told when that is
-        durable. Without `wait` this returns as soon as they are copied, and a failure is only told on stderr. Returns
-        the checkpoint's folder; None on every rank but 0, and where there is no directory. steps() calls it by itself.
+        durable, and of a failure. In a step the save is made at its end; where the script has changed what is tracked
+        since the last loop, when the body of the epoch ends, the next loop begins, or the `with` block ends. Without
+        `wait` this returns as soon as they are copied, and a failure is else only told on stderr. Returns the
+        checkpoint's folder; None on every rank but 0, and where there is no directory. steps() calls it by itself.
         """
-        step = self._loop.next_step - 1 if step is None else step
-        if self._state is None or not self._saves.can_save or not self.is_rank_zero or step < 0:
+        if self._state is None or not self.is_rank_zero:
             return None
-        return self._saves.save(step, self._state.state(step, self._loop.epoch, self._loop.position), wait)
+        if self._saves.can_save and self._loop.must_wait(step):
+            return self._saves.path_of(self._loop.owe(wait))
+        return self._save_now(self._loop.next_step - 1 if step is None else step, wait)
+
+    def _save_now(self, step: int, wait: bool) -> Optional[str]:
+        """The same, in the state in which all is at this moment; for the loop."""
+        if self._state is None or not self.is_rank_zero or step < 0:
+            return None
+        return self._saves.save(step, lambda: self._state.state({"step": step, **self._loop.cursor()}), wait)
 
     def progress(self, step: Optional[int] = None, loss: Optional[float] = None) -> None:
         """Tells the last complete step; inside steps() that happens by itself, and `step` need not be given. The
@@ -213,6 +233,12 @@ class Session:
                 "duration_ms": int(duration_ms),
             }
         )
+
+    def checkpoint_failed(self, step: int, error: "Exception | str") -> None:
+        """A save of your own as of that step could not be made. `glim status` says so, and why, until this rank tells
+        of the next durable one. The training goes on. steps() and save() tell of theirs by themselves."""
+        why = str(error) or type(error).__name__
+        self._post({"type": "save_failed", "step": int(step), "error": why[:_REASON_MAX]})
 
     def restored(self, step: int, *, duration_ms: int = 0) -> None:
         """This rank goes on from the save of that step. restore() says it by itself."""
@@ -291,6 +317,11 @@ class Session:
         return self._hold.stopped
 
     @property
+    def step(self) -> int:
+        """Inside of a step its number, over all epochs and attempts; outside that of the next one."""
+        return self._loop.next_step
+
+    @property
     def is_rank_zero(self) -> bool:
         return self.environment.is_rank_zero
 
@@ -317,6 +348,8 @@ class Session:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         try:
             ended_well = kind is None or (kind is SystemExit and getattr(error, "code", error) in (None, 0))
+            if ended_well:
+                self._loop.settle()
             if ended_well and self._hold.stopped:
                 self.leave()
             elif ended_well and not self._left:

@@ -10,6 +10,7 @@ objects, has these objects with a "$":
     {"$": "bytes" | "bytearray", "name": NAME}   the array NAME of U8
     {"$": "tensor", "name": NAME}                torch; with "dtype" for complex numbers, "parameter", "requires_grad"
     {"$": "array" | "scalar", "name": NAME, "dtype": "<f4"}    numpy; "raw": true if NAME has its bytes as U8
+    {"$": "set" | "path" | "enum" | ...}         the kinds of state_kinds.py
 
 A dict is an object if all its keys are strings and none is "$". Tensors that are the same memory in the same form have
 one NAME, and are one again when read; views that only overlap become arrays of their own. Everything is kept bit for
@@ -29,6 +30,7 @@ import struct
 import sys
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
+from . import state_kinds
 from .dtypes import NUMPY_TO_SAFETENSORS, TORCH_TO_SAFETENSORS
 
 STRUCTURE_NAME = "glim.structure"  # the array with the JSON text
@@ -122,7 +124,10 @@ class _Flattener:
             return self._tensor(value, path)
         if is_array(value) or "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):
             return self._numpy(value, path)
-        raise _refusal(path, f"a {kind.__module__}.{kind.__qualname__}")
+        found = state_kinds.node_of(value, lambda part, key: self.node(part, (*path, key)))
+        if found is None:
+            raise _refusal(path, f"a {kind.__module__}.{kind.__qualname__}")
+        return found
 
     def _dict(self, value: Any, path: tuple) -> Any:
         kind = type(value).__name__
@@ -203,7 +208,7 @@ class _Flattener:
 def _refusal(path: tuple, what: str) -> TypeError:
     where = ".".join(map(str, path)) or "the state"
     return TypeError(
-        f"{where}: {what} cannot be kept in a checkpoint; make it of dicts, lists, tuples, numbers, "
+        f"{where}: {what} cannot be kept in a checkpoint; make it of dicts, lists, tuples, sets, numbers, "
         "strings, bytes, numpy arrays and tensors, or leave it out of state_dict()"
     )
 
@@ -309,6 +314,11 @@ class Structure:
             bits = bytes.fromhex(_text(node, "bits"))
             _expect(len(bits) == 8, node)
             return struct.unpack(">d", bits)[0]
+        if kind in state_kinds.KINDS:
+            try:
+                return state_kinds.build(node, self._build)
+            except KeyError as error:
+                raise StructureError(f"the structure has what this version cannot read: {str(node)[:200]}") from error
         _expect(isinstance(node.get("items"), list), node)
         if kind == "tuple":
             return tuple(self._build(item) for item in node["items"])

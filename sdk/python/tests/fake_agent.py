@@ -26,6 +26,7 @@ FIELDS: Dict[str, Dict[str, tuple]] = {
         "shards": NUMBER,
         "duration_ms": NUMBER,
     },
+    "save_failed": {"step": NUMBER, "error": (str,)},
     "restored": {"step": NUMBER, "duration_ms": NUMBER},
     "restore_failed": {"step": NUMBER, "path": (str,), "error": (str,)},
     "leaving": {"agreement": NUMBER},

@@ -12,7 +12,9 @@ DATA = [torch.full((4, 6), float(i)) for i in range(10)]
 
 
 class Training:
-    """A model with dropout, batch norm and momentum: every bit of its state matters."""
+    """A model with dropout, batch norm and momentum: every bit of its state matters. What it notes is no state."""
+
+    __slots__ = ("model", "optim", "schedule", "sampler", "loader", "numbers")
 
     def __init__(self, run, seed=3):
         torch.manual_seed(seed)
@@ -39,9 +41,9 @@ def train(folder, attempt, resume="", stop_after=None, epochs=3, save_every=None
     env = Environment(attempt=attempt, checkpoint_dir=folder, resume_path=resume)
     with glim.Session(environment=env) as run:
         training = Training(run)
-        start = run.restore()
-        for i, batch in enumerate(run.steps(training.loader, epochs=epochs, save_every=save_every)):
+        run.restore()
+        for batch in run.steps(training.loader, epochs=epochs, save_every=save_every):
             training.step(batch)
-            if start + i == stop_after:
+            if run.step == stop_after:
                 run.yield_now()
         return training, run

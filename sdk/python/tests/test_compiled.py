@@ -98,6 +98,8 @@ def test_on_the_platform_track_says_at_once_that_nothing_is_saved(sdk, agent, tm
     assert line.startswith("glim: NOTHING IS SAVED: glim.checkpoint needs its compiled part: ")
     assert line.endswith("The training goes on; an interrupt or a dead node costs all its steps")
     assert not agent.taken("saved") and agent.taken("progress")
+    told = agent.taken("save_failed")
+    assert [m["step"] for m in told] == [0, 1, 2] and "needs its compiled part" in told[0]["error"]
 
 
 def test_where_there_is_a_save_to_go_on_from_the_platform_tries_elsewhere(sdk, agent, tmp_path):

@@ -94,6 +94,7 @@ def test_the_platforms_variables_are_read_as_they_are_meant():
         socket_path="/srv/node/tasks/12.3.1/run/socket",
         rank=3,
         declared_rank=3,
+        world_size=6,
         job_id="12",
         attempt=3,
         checkpoint_dir="/srv/node/checkpoints/12",

@@ -171,9 +171,9 @@ def train(env):
     with glim.Session(environment=env) as run:
         training = Training(run)
         run.restore()
-        for step, batch in enumerate(run.steps(training.loader, save_every=4)):
+        for batch in run.steps(training.loader, save_every=4):
             training.step(batch)
-            if step == 7:
+            if run.step == 7:
                 run.yield_now()
         return weights_digest(training.model)
 

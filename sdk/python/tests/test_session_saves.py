@@ -131,6 +131,65 @@ def test_a_save_that_fails_does_not_end_the_training(tmp_path, capfd, wait):
     assert checkpoint.checkpoints(tmp_path) == ([] if wait else [checkpoint.path_of(tmp_path, 1, 7)])
 
 
+def told_of(agent):
+    return [(m["type"], m["step"]) for m in agent.rank().messages if m["type"] in ("saved", "save_failed")]
+
+
+def test_a_save_that_fails_is_told_once_however_it_is_made(agent, tmp_path):
+    for step in (3, 5, 7):
+        (tmp_path / "attempt-1").mkdir(exist_ok=True)
+        (tmp_path / "attempt-1" / f"step-0000000{step}").write_text("in the way")
+    env = Environment(socket_path=agent.path, attempt=1, checkpoint_dir=str(tmp_path))
+    with glim.Session(environment=env) as run:
+        training = Training(run)
+        for step, batch in enumerate(run.steps(training.loader, epochs=1)):
+            training.step(batch)
+            if step == 4:
+                with pytest.raises(checkpoint.CheckpointError):
+                    run.save(step - 1)  # waited for
+            if step == 6:
+                run.save(step - 1, wait=False)  # in the background
+                run.save(step)  # waits for that one first
+            if step == 7:
+                run.yield_now()  # by the loop, at the stop
+    assert told_of(agent) == [("save_failed", 3), ("save_failed", 5), ("saved", 6), ("save_failed", 7)]
+    first = agent.taken("save_failed")[0]
+    assert "step-00000003" in first["error"] and agent.rank().messages[-1]["type"] == "leaving"
+
+
+def test_what_a_checkpoint_cannot_keep_is_a_save_that_failed(agent, tmp_path):
+    class Grows:
+        state = 1
+
+        def state_dict(self):
+            return {"it": self.state}
+
+        def load_state_dict(self, state):
+            pass
+
+    env = Environment(socket_path=agent.path, attempt=1, checkpoint_dir=str(tmp_path))
+    grows = Grows()
+    with glim.Session(environment=env) as run:
+        run.track(it=grows)
+        for step in run.steps(range(4), save_every=2):
+            grows.state = print  # from now on
+    assert told_of(agent) == [("save_failed", 1), ("save_failed", 3)]
+    assert "it.it" in agent.taken("save_failed")[0]["error"]
+
+
+def test_of_a_save_of_ones_own_the_script_tells(agent):
+    env = Environment(socket_path=agent.path, attempt=1)
+    with glim.Session(environment=env) as run:
+        run.checkpoint_failed(3, "the store did not answer")
+        run.checkpoint_failed(4, OSError(28, "No space left on device"))
+        run.checkpoint_failed(5, ValueError())
+        run.checkpoint_failed(6, "x" * 100_000)
+        agent.wait_taken("save_failed", 4)
+    told = [m["error"] for m in agent.taken("save_failed")]
+    assert told[:3] == ["the store did not answer", "[Errno 28] No space left on device", "ValueError"]
+    assert len(told[3]) == 2000
+
+
 # ---- which one counts
 
 

@@ -1,6 +1,7 @@
 import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'wouter';
+import type { Schemas } from '../../api/client';
 import { parseId, type Int } from '../../api/int';
 import { useJob } from '../../live/hooks';
 import type { JobDetail } from '../../live/types';
@@ -141,6 +142,15 @@ function Waits({ job }: { job: JobDetail }) {
   );
 }
 
+function Unsaved({ failure, command }: { failure: Schemas['SaveFailure']; command: string }) {
+  const { t } = useTranslation('job');
+  return (
+    <Explained words={t('unsavedWords')} command={command}>
+      {t('unsavedTries', { count: failure.count, why: failure.why })}
+    </Explained>
+  );
+}
+
 function Head({ job }: { job: JobDetail }) {
   const { t } = useTranslation('job');
   const command = `glim status ${job.id}`;
@@ -177,6 +187,10 @@ function Head({ job }: { job: JobDetail }) {
           <Explained key="durable" words={t('durableWords')} command={command}>
             <Step value={job.durable_step} />
           </Explained>,
+        ],
+        [
+          t('unsaved'),
+          last?.save_failure ? <Unsaved key="unsaved" failure={last.save_failure} command={command} /> : null,
         ],
         [t('lastStep'), last ? <Step key="step" value={last.last_step} /> : null],
         [t('runs'), last?.running_at_ms ? <Lasted fromMs={last.running_at_ms} toMs={last.ended_at_ms} /> : null],

@@ -61,6 +61,7 @@ export function jobFileOf(spec: Spec): Record<string, unknown> {
         grace: duration(interrupt.grace_ms),
         max_grace: duration(interrupt.max_grace_ms),
         signal: interrupt.signal,
+        to: interrupt.to,
       }),
     checkpoint:
       checkpoint &&

@@ -3,10 +3,10 @@
 import socket
 import struct
 
-from cluster.processes import SLOWER
+from .processes import SLOWER
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, SETTINGS = 0, 1, 4
+DATA, HEADERS, SETTINGS, CONTINUATION = 0, 1, 4, 9
 END_STREAM, END_HEADERS = 1, 4
 
 
