@@ -31,8 +31,8 @@ AgentLogStream* AgentLogStream::Open(const Owner* owner, grpc::CallbackServerCon
 
 void AgentLogStream::Begin(const Status& admitted) {
   if (!admitted.ok()) return End(ToGrpc(admitted));
-  introduction_timer_.expires_after(kIntroductionMax);
-  introduction_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+  timer_.expires_after(kIntroductionMax);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();
     if (error || !self || self->node_) return;
     self->End({grpc::StatusCode::DEADLINE_EXCEEDED, "nobody has said within 10 s who serves"});
@@ -53,7 +53,10 @@ void AgentLogStream::OnWriteDone(bool ok) {
   TakeOver(this);
   owner_->strand->Post([self = shared_from_this(), ok] {
     self->writing_ = false;
-    if (self->ended_) return self->Finish(self->end_status_);
+    if (self->ended_) {
+      self->timer_.cancel();
+      return self->Finish(self->end_status_);
+    }
     if (!ok) return self->End({grpc::StatusCode::UNAVAILABLE, "the stream broke"});
     self->WriteNext();
   });
@@ -157,10 +160,14 @@ void AgentLogStream::End(const grpc::Status& status) {
   if (ended_) return;
   ended_ = true;
   end_status_ = status;
-  introduction_timer_.cancel();
+  timer_.cancel();
   if (node_) owner_->broker->Detach(node_, this);
   if (!writing_) return Finish(end_status_);
-  context_->TryCancel();
+  timer_.expires_after(kLastWriteMax);
+  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (!error && self && self->writing_) self->context_->TryCancel();
+  });
 }
 
 }  // namespace glim::server

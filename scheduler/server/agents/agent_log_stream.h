@@ -43,7 +43,7 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
 
  private:
   AgentLogStream(const Owner* owner, grpc::CallbackServerContext* context)
-      : owner_(owner), context_(context), introduction_timer_(owner->strand->io()) {}
+      : owner_(owner), context_(context), timer_(owner->strand->io()) {}
   void Begin(const Status& admitted);
   void Received();
   Status Introduce();
@@ -59,7 +59,7 @@ class AgentLogStream : public grpc::ServerBidiReactor<v1::LogChunk, v1::LogReque
   v1::LogChunk in_;
   v1::LogRequest out_;
   std::deque<v1::LogRequest> queue_;  // bounded by the broker's bound a node
-  boost::asio::steady_timer introduction_timer_;
+  boost::asio::steady_timer timer_;
   core::NodeId node_;  // none: not introduced yet
   std::string node_name_;
   std::string machine_id_;

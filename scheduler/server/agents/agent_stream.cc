@@ -22,7 +22,6 @@ namespace glim::server {
 namespace {
 
 constexpr auto kHelloMax = std::chrono::seconds(10);
-constexpr auto kLastWriteMax = std::chrono::seconds(1);
 constexpr std::size_t kAgentMessageBytesMax = 4 << 20;  // nodeagent/sync/message_sizes.h
 
 template <typename Message>
@@ -387,7 +386,6 @@ void AgentStream::End(const grpc::Status& status) {
     hub_->Detach(node_, session_);
   }
   if (!writing_) return Finish(end_status_);
-  // The write in flight is given a moment, so that the peer learns why; one that no longer reads would take for ever.
   timer_.expires_after(kLastWriteMax);
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     const auto self = weak.lock();

@@ -96,9 +96,12 @@ TEST(FrameGuard, WhatMeansNothingHasSoManyBytes) {
                                RawFrame(kRawSettings, 0, 0, std::string(1'200, 'x'))};
   for (const std::string& kind : kinds) {
     const std::size_t times = FrameGuard::kIdleBytesMax / kind.size();
-    const std::string begun = RawPreface() + kCall;
-    EXPECT_EQ(Fault(begun + Repeated(kind, times) + kCall), "") << int{kind[3]};
-    EXPECT_THAT(Fault(begun + Repeated(kCall + kind, times + 1)), HasSubstr("mean nothing")) << int{kind[3]};
+    std::string well = RawPreface() + kCall;
+    well.append(Repeated(kind, times)).append(kCall);
+    EXPECT_EQ(Fault(well), "") << int{kind[3]};
+    std::string too_many = RawPreface() + kCall;
+    too_many.append(Repeated(std::string(kCall).append(kind), times + 1));
+    EXPECT_THAT(Fault(too_many), HasSubstr("mean nothing")) << int{kind[3]};
   }
 }
 

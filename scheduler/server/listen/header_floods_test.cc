@@ -162,8 +162,11 @@ class HeaderFloodsTest : public IdentityTest {
     ::signal(SIGPIPE, SIG_IGN);  // OpenSSL writes to who has hung up
     IdentityTest::SetUp();
   }
-  // Resident now.
+  // Resident now. A sanitizer has memory of its own for all that is touched: there it says nothing.
   static std::uint64_t MemoryOfThisProcess() {
+#ifdef GLIM_SANITIZED
+    return 0;
+#endif
     std::ifstream file("/proc/self/statm");
     std::uint64_t all = 0, resident = 0;
     file >> all >> resident;
@@ -233,6 +236,7 @@ TEST_F(HeaderFloodsTest, LargeMessagesAreTaken) {
     const auto channel = grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port()), Credentials(), own);
     const auto stub = v1::ClientApi::NewStub(channel);
     std::vector<std::jthread> callers;
+    callers.reserve(3);
     for (int caller = 0; caller < 3; ++caller) {
       callers.emplace_back([&] {
         for (int call = 0; call < 3; ++call) {
