@@ -4,6 +4,7 @@
 #pragma once
 
 #include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/model/event.h"
 
 namespace glim::core {
 
