@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "scheduler/server/command_line.h"
+#include "scheduler/server/freed_memory.h"
 #include "scheduler/server/server.h"
 #include "scheduler/server/settings_text.h"
 #include "sdk/io/write_file.h"
@@ -60,6 +61,7 @@ int Serve(const glim::server::Config& config) {
     if (WritePortFile(path, port)) continue;
     return SayError(Status(glim::StatusCode::kUnavailable, "cannot write " + path).WithReason("PORT_FILE"));
   }
+  const glim::server::FreedMemory freed_memory(&io);
   io.run();
   (*server)->Stop();
   glim::LogInfo("stopped exit={}", exit_code);
@@ -92,6 +94,7 @@ int ShowSettings(const glim::server::CommandLine& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  glim::server::BoundAllocator();
   ::setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // else each stranger's handshake is a line, in no form of ours
   // Debian builds Abseil with its search for deadlocks: every lock that gRPC takes is an entry in one graph, under one
   // spin lock. That was a sixth of what an agent's connection costs.

@@ -13,6 +13,7 @@ SEEDS, SEED_PARTS, PORTION = 10000, 3, 50  # a seed takes a second of a core
 EVENTS = 5000
 STORIES, MOVES, HOSTILE_ROUNDS, REDUCE_ROUNDS = 10, 200, 500, 1000
 GREEDY_S = 60
+SAVE_S = 7
 LIVES, ROUNDS_A_LIFE = 25, 20
 CONTRACT_FORMS = 10
 FUZZ_RUNS = 1_000_000
@@ -183,6 +184,14 @@ PARTS = (
         _hostile,
         sources=(*PROGRAMS, "deploy", "tests/e2e"),
         preset="release",
+    ),
+    _of_source(
+        "requests",
+        f"twenty forms of programs that are asked by a signal, each with a save of {SAVE_S} s in a grace of 20 s",
+        "nodeagent/agent_request_test.cc",
+        PROGRAMS,
+        portion=1,
+        GLIM_TEST_SAVE_S=str(SAVE_S),
     ),
     _fuzz(
         "fuzz-readers",
