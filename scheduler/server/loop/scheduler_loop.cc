@@ -7,6 +7,7 @@
 
 #include "scheduler/server/loop/state_log.h"
 #include "scheduler/server/loop/store_away.h"
+#include "scheduler/server/loop/store_clock.h"
 #include "sdk/base/check.h"
 #include "sdk/log/log.h"
 
@@ -364,6 +365,7 @@ void SchedulerLoop::PruneHistory(TimePoint now) {
   // Bounded work a call: while there is more, go on soon; else look again in an hour.
   const bool more = (gone.ok() && *gone > 0) || (trimmed.ok() && *trimmed > 0) || (audit.ok() && *audit > 0);
   prune_at_ = now + (more ? Seconds(1) : Hours(1));
+  if (!more) NoteClock(epoch_, now, store_.get());
 }
 
 void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {
