@@ -6,6 +6,7 @@ from typing import Callable
 
 from runner.parts import SANITIZED
 from runner.sanitized import FILTERS
+from runner.seeds import first_seed
 
 from .items import MINUTE, Item, fuzz_items, last_line, pytest_item, seed_items
 
@@ -49,14 +50,16 @@ class Part:
 
 def _seeds(at):
     last = [SEEDS * number // SEED_PARTS for number in range(SEED_PARTS + 1)]
-    first, count = last[at - 1] + 1, last[at] - last[at - 1]
+    count = last[at] - last[at - 1]
 
     def items(tree):
+        first = first_seed(tree.root) + last[at - 1]
         return list(seed_items(tree.built("release", "bin", "glim-sim"), first, count, EVENTS, PORTION))
 
     return Part(
         f"seeds-{at}",
-        f"seeds {first} to {last[at]} of the simulator, {EVENTS:,} events each, with faults",
+        f"{SEEDS:,} seeds of the simulator, other ones each day, {EVENTS:,} events each, with faults: share {at} of "
+        f"{SEED_PARTS}",
         items,
         sources=SIMULATOR,
         preset="release",
