@@ -154,6 +154,8 @@ Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event>
   result.mutations = mutations.size();
   result.wake_at = NextWake(state, policy);
   WakeFor(state.look_again, result.wake_at);
+  // What was due before is due now: a moment in the past would look as if nobody had listened since then.
+  if (result.wake_at) result.wake_at = std::max(result.wake_at, batch.back().now);
   state.promised_wake = result.wake_at;
   return decided;
 }

@@ -76,6 +76,10 @@ bool MovedOn(const Attempt& attempt) {
   return attempt.base.step < 0 || attempt.last_step > attempt.base.step || attempt.durable_step >= 0;
 }
 
+bool EndsSaved(const Attempt& attempt) {
+  return attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
+}
+
 Ending Classify(const Attempt& attempt, const Exits& exits) {
   const Agreement* agreement = attempt.open_agreement();
   switch (attempt.stop) {
@@ -97,10 +101,13 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kNone: break;
   }
   if (exits.any_yielded && !agreement) {
-    const bool saved = attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
-    return LeftByItself(saved);
+    return LeftByItself(EndsSaved(attempt));
   }
-  if (exits.any_leaving && agreement) return LeftByItself(static_cast<bool>(agreement->saved_at));
+  if (exits.any_leaving && agreement) {
+    // An agreement that was withdrawn too late came after the save that answered the first one.
+    const bool reopened = agreement->swap_aborted && !agreement->preemptor;
+    return LeftByItself(agreement->saved_at || (reopened && EndsSaved(attempt)));
+  }
   if (agreement && agreement->state == AgreementState::kSignalled)
     return LeftByItself(static_cast<bool>(agreement->saved_at));
   if (exits.all_zero) return {Outcome::kSucceeded, SaveResult::kNone, 0};
