@@ -198,13 +198,13 @@ void NameErrorAfterSignal(Changes& changes, AttemptId id, const std::vector<cons
 FailureCause FindCause(Changes& changes, AttemptId id, Ending& ending) {
   const Attempt& attempt = changes.attempt(id);
   const FailureCause cause = CauseOfFailure(changes.state(), changes.policy(), attempt, changes.now());
-  if (cause.outcome == Outcome::kNone) return cause;
-  ending.outcome = cause.outcome;
+  if (cause.why.empty()) return cause;
+  if (cause.outcome != Outcome::kNone) ending.outcome = cause.outcome;
   changes.EditAttempt(id, [&](Attempt& row) {
     if (row.message.empty()) row.message = "exited with code " + std::to_string(ending.exit_code);
     row.message += "; " + cause.why;
   });
-  if (cause.outcome != Outcome::kOutOfMemory) LeaveOut(changes, cause.node, cause.why);
+  if (cause.node && cause.outcome != Outcome::kOutOfMemory) LeaveOut(changes, cause.node, cause.why);
   return cause;
 }
 
@@ -270,7 +270,7 @@ void EndAttempt(Changes& changes, AttemptId id) {
   changes.Note(HistoryKind::kAttemptEnded, id, {}, ended.message,
                {.outcome = ended.outcome, .code = ended.steps_lost, .value = lost_gpu_ms});
   JobAfterAttempt(changes, ended);
-  const bool by_node = cause.outcome != Outcome::kNone && cause.outcome != Outcome::kOutOfMemory;
+  const bool by_node = cause.node && cause.outcome != Outcome::kNone && cause.outcome != Outcome::kOutOfMemory;
   if (by_node) CountFailure(changes, cause.node, id.job, cause.outcome, cause.device);
 }
 
