@@ -72,8 +72,6 @@ struct Dispatch {
   }
 };
 
-constexpr int kPassesMax = 8;
-
 void Append(Transition&& transition, std::vector<Mutation>& mutations, DriveResult& result) {
   std::move(transition.mutations.begin(), transition.mutations.end(), std::back_inserter(mutations));
   result.sync.merge(transition.sync);
@@ -138,7 +136,6 @@ Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event>
     Append(std::move(transition), mutations, result);
     i += std::max<std::size_t>(reports, 1);
   }
-  // A pass that started something may have made others possible or requeued whom it displaced: look once more.
   for (int pass = 0; pass < kPassesMax && state.dirty; ++pass) {
     const TimePoint now = batch.back().now;
     Plan plan = make_plan(state, policy, now);

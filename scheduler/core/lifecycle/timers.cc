@@ -180,7 +180,7 @@ void ApplyLeaderStarted(Changes& changes) {
     });
     changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
-  for (const NodeId id : nodes) SettleSavesOn(changes, id);
+  SettleAllSaves(changes);
   ReviewValidations(changes);
   ReviewClaims(changes);    // its policy may be another one: a uid may be refused
   BeginCrossings(changes);  // its policy may be another one: the links may carry more now
