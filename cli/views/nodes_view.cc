@@ -100,7 +100,7 @@ std::string NodeNote(const glim::v1::Node& node, TimePoint now) {
         fmt::format("{}{} task(s) that Glim does not know, left alone", note.empty() ? "" : "; ", node.orphans_size());
   }
   if (node.unproven_size() > 0) {
-    note += fmt::format("{}{} task(s) that Glim does not know and that show no receipt, left alone",
+    note += fmt::format("{}{} task(s) that Glim does not know and no job waits for, left alone",
                         note.empty() ? "" : "; ", node.unproven_size());
   }
   // Whoever relies on a node's release should know where the kernel does not vouch for it.

@@ -4,14 +4,16 @@
 //
 // Anybody with a node's key can say that something runs there. What touches jobs is therefore an orphan with a receipt
 // alone: the scheduler gave it to the node at the launch, and can tell it from one that was made up (the shell says
-// which: ObservedTask::receipt). Without one (an agent of an earlier release, a lie) the node takes itself out, and
-// that is all.
+// which: ObservedTask::receipt). Nor does one touch its job that was there by the store's own rows and is over: its
+// node was away for so long that the job went on without it, and receipts are kept. Without a receipt (an agent of an
+// earlier release, a lie), or of what is over, the node takes itself out, and that is all.
 //
 //   the store's job with an orphan
 //     waits ------------------> it starts when the orphan has ended, or its node is lost or removed: SettleSave
 //     is about to run, or runs
-//       and has saved nothing -> it makes way for the orphan, and waits: two would write the same saves
-//       and has saved --------> it runs on: the orphan's node was lost, or unheard for long
+//       and has lost nothing by it but its start (no step, no save, not for min_run)
+//                            -> it makes way for the orphan, and waits: two would write the same saves
+//       else ----------------> it runs on: the orphan's node was lost, or unheard for long
 //
 // Pure.
 #pragma once

@@ -205,6 +205,162 @@ TEST(Orphans, WhoeverHasSavedNothingMakesWay) {
   EXPECT_EQ(c.attempt(job).id.number, 2u);
 }
 
+// n1, to which the orphan's job was given since, was heard long before n2.
+struct BesideItsOrphan {
+  Cluster c{Zones{.nodes = 2}};
+  JobId job = c.Running(Spec(1));
+  void RunsOn() {
+    c.Do(RunsAll(c, NodeId(2), {{job, 1}}));
+    EXPECT_EQ(c.job(job).state, JobState::kRunning);
+    EXPECT_EQ(c.attempt(job).stop, StopCause::kNone);
+    EXPECT_FALSE(c.attempt(job).open_agreement());
+    c.Do(RunsAll(c, NodeId(2), {{job, 1}, {job, 9}}));
+    EXPECT_EQ(c.job(job).state, JobState::kRunning);
+  }
+};
+
+TEST(Orphans, WhoeverHasDoneAStepRunsOn) {
+  BesideItsOrphan b;
+  b.c.Step(b.job, 0);
+  b.RunsOn();
+}
+
+TEST(Orphans, WhoeverHasRunForLongRunsOnAlthoughItReportsNoSteps) {
+  BesideItsOrphan b;
+  b.c.Advance(Hours(1));
+  b.RunsOn();
+}
+
+TEST(Orphans, OneThatGoesOnFromASaveMakesWayUntilItsFirstStep) {
+  BesideItsOrphan b;
+  b.c.Save(b.job, 10);
+  b.c.Suspend(b.job);
+  b.c.Settle();
+  b.c.Resume(b.job);
+  b.c.Settle();
+  ASSERT_EQ(b.c.attempt(b.job).id.number, 2u);
+  ASSERT_GE(b.c.attempt(b.job).base.step, 10);
+  b.c.Do(RunsAll(b.c, NodeId(2), {{b.job, 7}}));
+  EXPECT_EQ(b.c.attempt(b.job).stop, StopCause::kDeadline) << "ten steps are its job's, and not lost";
+}
+
+// A machine is away for long, and its job goes on elsewhere; `removed`: an operator takes the dead row out.
+struct AwayForLong {
+  static constexpr NodeId kN1{1};
+  Cluster c;
+  JobId job;
+  NodeLabels labels;
+  static Policy LosesNodes() {
+    Policy policy;
+    policy.outage_percent = 100;
+    return policy;
+  }
+  explicit AwayForLong(bool removed) : c(Zones{.nodes = 2}, LosesNodes()) {
+    job = c.Running(Spec(1));
+    labels = c.node(kN1).labels;
+    EXPECT_EQ(c.attempt(job).nodes[0], kN1);
+    c.Silence(kN1, true);
+    c.Advance(c.policy().node_lost_after + Seconds(1));
+    c.Settle();
+    EXPECT_EQ(c.attempt(job).id.number, 2u);
+    EXPECT_EQ(c.job(job).state, JobState::kRunning);
+    if (!removed) return;
+    RemoveNode remove;
+    remove.name = "n1";
+    EXPECT_TRUE(c.Do(remove).status.ok());
+  }
+  NodeId ComesBack() {
+    const NodeId again = c.Connect("n1", labels).node;
+    c.Do(RunsAll(c, again, {{job, 1}}));
+    return again;
+  }
+};
+
+// The store was put back to when attempt 1 ran on n1; since then it was interrupted, and attempt 2 went on on n2.
+TEST(Orphans, TheNextAttemptGetsNoNumberOfOneThatWasSeenWhileTheJobRan) {
+  BesideItsOrphan b;
+  b.c.Step(b.job, 5);
+  b.c.Do(RunsAll(b.c, NodeId(2), {{b.job, 2}}));
+  ASSERT_EQ(b.c.job(b.job).state, JobState::kRunning);
+  EXPECT_EQ(b.c.job(b.job).attempts, 1u);
+  b.c.Do(RunsAll(b.c, NodeId(2), {}));
+  b.c.RestartScheduler();
+  b.c.Return(NodeId(1));
+  b.c.Return(NodeId(2));
+  b.c.Suspend(b.job);
+  b.c.Settle();
+  b.c.Resume(b.job);
+  b.c.Settle();
+  ASSERT_EQ(b.c.job(b.job).state, JobState::kRunning);
+  EXPECT_EQ(b.c.attempt(b.job).id.number, 3u) << "the orphan, which is gone, had 2: its saves and logs lie there";
+}
+
+TEST(Orphans, NorOfOneOfTheSameNumberOrASmallerOne) {
+  BesideItsOrphan b;
+  b.c.Step(b.job, 5);
+  b.c.Do(RunsAll(b.c, NodeId(2), {{b.job, 1}}));
+  b.c.Do(RunsAll(b.c, NodeId(2), {}));
+  b.c.Suspend(b.job);
+  b.c.Settle();
+  b.c.Resume(b.job);
+  b.c.Settle();
+  EXPECT_EQ(b.c.attempt(b.job).id.number, 2u) << "none is left out";
+}
+
+TEST(Orphans, WhatIsOverByOurOwnRowsStopsNothingAndIsWaitedForByNobody) {
+  AwayForLong a(true);
+  const Attempt before = a.c.attempt(a.job);
+  const NodeId again = a.ComesBack();
+  EXPECT_NE(again, AwayForLong::kN1);
+  EXPECT_EQ(a.c.attempt(a.job), before) << "it has saved nothing, and its steps are its own";
+  EXPECT_TRUE(a.c.node(again).orphans.empty());
+  EXPECT_EQ(a.c.node(again).unproven, (std::vector{AttemptId{a.job, 1}}));
+  EXPECT_FALSE(IsFree(a.c.node(again))) << "absence never kills, and nobody starts beside it";
+  EXPECT_THAT(a.c.store().history().back().text, ::testing::HasSubstr("that attempt is over"));
+  a.c.Suspend(a.job);
+  a.c.Settle();
+  a.c.Resume(a.job);
+  a.c.Settle();
+  EXPECT_EQ(a.c.attempt(a.job).id.number, 3u) << "it does not wait for it";
+  a.c.Do(RunsAll(a.c, again, {}));
+  EXPECT_TRUE(IsFree(a.c.node(again)));
+}
+
+// A node's root keeps the receipts of all that was ever launched there.
+TEST(Orphans, AnOldReceiptHoldsAndStopsNobody) {
+  Cluster c(Zones{.nodes = 3});
+  const JobId moved = c.Running(Spec(1));
+  ASSERT_EQ(c.attempt(moved).nodes[0], NodeId(1));
+  c.Suspend(moved);
+  c.Settle();
+  const JobId other = c.Submit(Spec(1), "ben");
+  c.Settle();
+  ASSERT_EQ(c.attempt(other).nodes[0], NodeId(1));
+  c.Resume(moved);
+  c.Settle();
+  ASSERT_EQ(c.attempt(moved).nodes[0], NodeId(2)) << "attempt 2";
+  c.Cancel(other, "ben");
+  c.Settle();
+  c.Do(RunsAll(c, NodeId(1), {{moved, 1}}));
+  EXPECT_EQ(c.attempt(moved).stop, StopCause::kNone) << "it has done no step yet";
+  EXPECT_EQ(c.node(NodeId(1)).unproven, (std::vector{AttemptId{moved, 1}}));
+  c.Suspend(moved);
+  c.Settle();
+  c.Resume(moved);
+  EXPECT_EQ(c.job(moved).state, JobState::kStarting) << "attempt 1 is over, as the store knows";
+  EXPECT_EQ(c.attempt(moved).id.number, 3u);
+}
+
+TEST(Orphans, OfANodeThatWasLostAndKeptItsRowAreStoppedAsEver) {
+  AwayForLong a(false);
+  const NodeId again = a.ComesBack();
+  EXPECT_EQ(again, AwayForLong::kN1);
+  EXPECT_TRUE(a.c.node(again).orphans.empty());
+  EXPECT_TRUE(a.c.node(again).unproven.empty());
+  EXPECT_EQ(a.c.node(again).stale_tasks.size(), 1u);
+  EXPECT_EQ(a.c.job(a.job).state, JobState::kRunning);
+}
+
 TEST(Orphans, WhoeverHasSavedRunsOn) {
   Cluster c(Zones{.nodes = 2});
   const JobId job = c.Running(Spec(1));

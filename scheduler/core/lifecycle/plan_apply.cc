@@ -122,7 +122,7 @@ PriorityClass InForce(PriorityClass charged, bool borrowed) {
 
 Attempt NewAttempt(const Changes& changes, const Job& job, const PlannedStart& start) {
   Attempt attempt;
-  attempt.id = {job.id, job.attempts + 1};
+  attempt.id = {job.id, std::max(job.attempts, job.orphan_attempts) + 1};
   attempt.nodes = start.nodes;
   attempt.charged = start.charged;
   attempt.borrowed = start.borrowed;

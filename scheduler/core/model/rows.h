@@ -113,6 +113,8 @@ struct Job {
   bool ended_unrun = false;             // it ended before it ever ran, by its own `after` or by a cancel
   Duration longest_gap{};  // between two signs of life of its attempts; kept where the watchdog waits longer for it
   NodeId validates{};  // a job of the cluster's own that measures this node (lifecycle/validation.h); none: a user's
+  // The highest number of an attempt of it that a node ran and this store did not know: its next one is higher.
+  std::uint32_t orphan_attempts = 0;
   friend bool operator==(const Job&, const Job&) = default;
 };
 
@@ -361,8 +363,8 @@ struct Node {
   AttemptId holder;                 // who has it; at most one
   AttemptId claim;                  // who gets it at its release; at most one
   std::vector<TaskId> stale_tasks;  // written off, to be stopped when the agent is heard again
-  // Reported and unknown: left running, the node is not used. The second are said without a receipt of this cluster's
-  // (lifecycle/orphans.h): no job is touched for them.
+  // Reported and unknown: left running, the node is not used. The second are said without a receipt of this cluster's,
+  // or are over (lifecycle/orphans.h): no job is touched for them.
   std::vector<AttemptId> orphans, unproven;
   // What its agent says of itself that does not hold yet: of a held node it holds from the next release on, and fewer
   // GPUs than labelled are no label.

@@ -17,7 +17,7 @@ using core::JobId;
 
 constexpr const char* kCrowdsUser = "crowd";
 constexpr std::uint32_t kPortions = 12;  // submissions that make the crowd
-constexpr std::uint32_t kKindsOfTeam = 4 * kGpus;
+constexpr std::uint32_t kKindsOfTeam = 2 * kGpus;
 constexpr std::uint32_t kLongest = 5'000;  // a longer queue costs so much that it stays for moments only
 
 }  // namespace
@@ -31,7 +31,8 @@ void World::PlanCrowd() {
   policy_.starvation_bound = crowd_ > kLongest ? Seconds(15) : Seconds(crowd_rng_.Between(40, 90));
 }
 
-// By what is asked for that changes nothing here: every node has as many GPUs, and no gang needs two zones. Then by team.
+// Kinds are told apart by what changes nothing here (every node has as many GPUs, leaves are packed anyway), then by
+// team.
 void World::Gather() {
   for (std::uint32_t portion = 0; portion < kPortions; ++portion) {
     std::map<std::string, std::pair<core::SubmitJobs, std::vector<JobScript>>> by_team;
@@ -46,7 +47,6 @@ void World::Gather() {
       spec.nodes = 1 + i % 3;
       spec.gpus_per_node = kGpus - kind % kGpus;
       spec.placement.leaf = kind / kGpus % 2 == 0 ? core::LeafPolicy::kPack : core::LeafPolicy::kAny;
-      spec.placement.cross_zone = kind / (2 * kGpus) % 2 == 0 ? core::CrossZone::kAuto : core::CrossZone::kNever;
       script.steps = crowd_rng_.Between(2, 30);
       script.step_time = Seconds(crowd_rng_.Between(1, 4));
       script.save_time = Milliseconds(crowd_rng_.Between(50, 3000));

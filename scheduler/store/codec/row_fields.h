@@ -119,6 +119,7 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Sparse("ended_unrun", row.ended_unrun);
   io.Sparse("longest_gap_ms", row.longest_gap);
   io.Sparse("validates", row.validates);
+  io.Sparse("orphan_attempts", row.orphan_attempts);
 }
 
 template <typename Io>

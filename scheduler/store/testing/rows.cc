@@ -220,11 +220,11 @@ core::Job RandomJob(Rng& rng, core::JobId id) {
   auto& [own, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
          older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
          leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
-         ended_unrun, longest_gap, validates] = row;
+         ended_unrun, longest_gap, validates, orphan_attempts] = row;
   Filler(rng).All(b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, service, waits_for, root,
                   older, waits_for_save, in_memory, restore_failures, earlier, cooperative, restarts, yields, doublings,
                   leave_time, leaves, storage_failures, hung_on, parent, priority_set, moved_off, hw_at, hw_failures,
-                  ended_unrun, longest_gap, validates);
+                  ended_unrun, longest_gap, validates, orphan_attempts);
   own = id;
   return row;
 }
