@@ -1,7 +1,10 @@
-// Being asked by a signal: what people's programs look like, each asked once while it runs. `program` saves 300 ms
-// after the signal, unless something that it needs is gone by then.
+// Being asked by a signal: what people's programs look like, each asked once while it runs. `program` saves so long
+// after the signal, unless something that it needs is gone by then: 300 ms, with time enough. Or GLIM_TEST_SAVE_S
+// seconds, in a grace of 20 s: the part `requests` of tests/nightly.
 #include <sys/stat.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <string>
 
 #include "nodeagent/testing/agent_fixture.h"
@@ -34,7 +37,7 @@ def main():
     print("up", flush=True)
     while not told:
         time.sleep(0.02)
-    time.sleep(0.3)
+    time.sleep(float(os.environ["SAVE_S"]))
     if len(told) > 1:
         print("asked more than once", flush=True)
     if mine is not None:
@@ -80,6 +83,8 @@ const Form kForms[] = {
 
 class AgentRequestTest : public AgentTest {
  protected:
+  static constexpr std::int64_t kGraceMs = 20'000;
+
   void SetUp() override {
     AgentTest::SetUp();
     program_ = folder_ + "/program";
@@ -88,15 +93,16 @@ class AgentRequestTest : public AgentTest {
   }
 
   // Starts the form and asks it once it is up.
-  TaskKey Ask(std::uint64_t job, const std::string& form, bool all = false, std::int64_t grace_ms = 120'000) {
+  TaskKey Ask(std::uint64_t job, const std::string& form, bool all = false, std::int64_t grace_ms = kGraceMs) {
     const TaskKey key{job, 1, 0};
-    Launch(key, "export P=" + program_ + "; " + form, [&](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
+    Launch(key, "export P=" + program_ + " SAVE_S=" + save_s_ + "; " + form,
+           [&](v1::TaskLaunch& launch) { launch.set_workdir(folder_); });
     Send();
     WaitLine(key, 0, "up");
     auto* order = Listed(key).mutable_interrupt();
     order->set_agreement(1);
     order->set_reason("suspended");
-    order->set_grace_left_ms(grace_ms);
+    order->set_grace_left_ms(Slower(Milliseconds(grace_ms)).ms);
     order->set_stop_step(-1);
     order->set_no_agreement(true);
     order->set_signal("TERM");
@@ -106,6 +112,8 @@ class AgentRequestTest : public AgentTest {
   }
 
   std::string program_;
+  const bool saves_long_ = std::getenv("GLIM_TEST_SAVE_S") != nullptr;
+  const std::string save_s_ = saves_long_ ? std::getenv("GLIM_TEST_SAVE_S") : "0.3";
 };
 
 TEST_P(AgentRequestTest, TheProgramSavesAndNothingOfItGoesOn) {
@@ -114,8 +122,12 @@ TEST_P(AgentRequestTest, TheProgramSavesAndNothingOfItGoesOn) {
   for (const Form& form : kForms) {
     SCOPED_TRACE(form.name);
     const TaskKey key = Ask(++job, form.run);
+    const auto asked_at = std::chrono::steady_clock::now();
     const auto task = WaitPhase(key, v1::ObservedTask::RELEASED);
     ASSERT_TRUE(task);
+    if (saves_long_) {
+      EXPECT_LT(std::chrono::steady_clock::now() - asked_at, Slower(std::chrono::milliseconds(kGraceMs)));
+    }
     const std::string log = LogText(key, 0);
     EXPECT_NE(log.find("saved\n"), std::string::npos) << log;
     EXPECT_EQ(log.find("more\n"), std::string::npos) << "a training that is not over has been followed: " << log;
@@ -126,7 +138,7 @@ TEST_P(AgentRequestTest, TheProgramSavesAndNothingOfItGoesOn) {
 
 TEST_P(AgentRequestTest, ALauncherThatKeepsTheSignalIsHelpedAfterHalfOfTheGrace) {
   StartAgent();
-  const TaskKey key = Ask(1, "exec $P launch", false, 2'000);
+  const TaskKey key = Ask(1, "exec $P launch", false, saves_long_ ? kGraceMs : 2'000);
   ASSERT_TRUE(WaitPhase(key, v1::ObservedTask::RELEASED));
   EXPECT_NE(LogText(key, 0).find("saved\n"), std::string::npos) << LogText(key, 0);
 }

@@ -17,6 +17,7 @@ from .processes import SLOWER
 KIB, MIB = 1 << 10, 1 << 20
 REFUSED_PAUSE_S = 0.02  # who is refused tries again at once, and does not burn this machine's processor for it
 TIMEOUT_S = 60
+GIVEN_BACK_S = 5  # the scheduler looks every two seconds for memory that it holds and does not use
 
 
 def resident(pid):
@@ -51,22 +52,24 @@ class GreedyUser:
             self.headers["glim-user"] = user
         self.numbers = itertools.count()
         self.lock = threading.Lock()
+        self.before = self._cost()
 
     WAYS = ("wide", "small", "odd_characters", "cancelled", "held", "long_requests")
 
     def spend(self, seconds, ways=WAYS):
-        """All ways at a time. Returns (bytes of the scheduler's memory, bytes of its store) that it cost at the end."""
-        before = self.cost()
+        """All ways at a time. Returns (bytes of the scheduler's memory, bytes of its store) that it has cost since this
+        object was made, when the scheduler has had the time to give back what it holds no longer."""
         self.until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._go, args=(way,)) for way in ways]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        after = self.cost()
-        return after[0] - before[0], after[1] - before[1]
+        time.sleep(GIVEN_BACK_S * SLOWER)
+        memory, store = self._cost()
+        return memory - self.before[0], store - self.before[1]
 
-    def cost(self):
+    def _cost(self):
         return resident(self.cluster.scheduler.pid), stored(self.cluster.store)
 
     def cancel_all(self):

@@ -10,6 +10,7 @@
 
 #include "nodeagent/confinement/process_confinement.h"
 #include "nodeagent/confinement/runc_confinement.h"
+#include "nodeagent/control/desired_bound.h"
 #include "nodeagent/control/left_behind.h"
 #include "nodeagent/launch/node_folders.h"
 #include "nodeagent/os/boot_clock.h"
@@ -25,7 +26,6 @@
 namespace glim::nodeagent {
 namespace {
 
-constexpr int kTasksMax = 256;
 constexpr std::size_t kLeftBehindMax = 200;
 
 std::unique_ptr<Confinement> MakeConfinement(const AgentOptions& options) {
@@ -129,9 +129,10 @@ void NodeTasks::Accept(v1::DesiredState set) {
                incoming.revision, accepted.epoch, accepted.revision);
     return;
   }
-  if (set.tasks_size() > kTasksMax) {
-    LogError("event=desired_state_refused tasks={} error=\"a node has at most {} tasks\"", set.tasks_size(), kTasksMax);
-    return;
+  const int listed = set.tasks_size();
+  if (!BoundTasks(&set, [this](const TaskKey& key) { return tasks_.contains(key); })) {
+    LogError("event=desired_state_cut tasks={} taken={} note=\"stops are obeyed, nothing new is started\"", listed,
+             set.tasks_size());
   }
   SecretsByTask secrets = TakeSecrets(&set);  // before anything of the set is written down
   LookAgain(&set);

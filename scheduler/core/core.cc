@@ -72,8 +72,6 @@ struct Dispatch {
   }
 };
 
-constexpr int kPassesMax = 8;
-
 void Append(Transition&& transition, std::vector<Mutation>& mutations, DriveResult& result) {
   std::move(transition.mutations.begin(), transition.mutations.end(), std::back_inserter(mutations));
   result.sync.merge(transition.sync);
@@ -138,7 +136,6 @@ Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event>
     Append(std::move(transition), mutations, result);
     i += std::max<std::size_t>(reports, 1);
   }
-  // A pass that started something may have made others possible or requeued whom it displaced: look once more.
   for (int pass = 0; pass < kPassesMax && state.dirty; ++pass) {
     const TimePoint now = batch.back().now;
     Plan plan = make_plan(state, policy, now);
@@ -154,6 +151,8 @@ Decided Decide(ClusterState& state, const Policy& policy, std::span<const Event>
   result.mutations = mutations.size();
   result.wake_at = NextWake(state, policy);
   WakeFor(state.look_again, result.wake_at);
+  // What was due before is due now: a moment in the past would look as if nobody had listened since then.
+  if (result.wake_at) result.wake_at = std::max(result.wake_at, batch.back().now);
   state.promised_wake = result.wake_at;
   return decided;
 }

@@ -259,5 +259,53 @@ TEST(Drive, ALoadedStateGoesOnWithWhatRan) {
   EXPECT_EQ(*here.verdicts, *there.verdicts);
 }
 
+// A victim that has ten seconds left, and a leader that has listened for long.
+struct TenSecondsLeft {
+  TenSecondsLeft() {
+    job = c.Running(Spec(2));
+    c.script(job).acks = c.script(job).leaves = false;
+    c.Suspend(job);
+    c.Advance(Seconds(50));
+    deadline = c.agreement(job).deadline;
+    leader_since = c.state().leader_since;
+    EXPECT_EQ(deadline - c.now(), Seconds(10));
+  }
+  void ExpectNobodyHasSlept() {
+    EXPECT_GE(c.last_drive().wake_at, c.now());
+    c.SetNow(c.now() + Milliseconds(10));
+    c.Do(TimePassed{});
+    EXPECT_EQ(c.state().leader_since, leader_since);
+    EXPECT_EQ(c.agreement(job).deadline, deadline);
+  }
+  Cluster c{Zones{.nodes = 3}};
+  JobId job;
+  TimePoint deadline, leader_since;
+};
+
+TEST(Drive, ANodeThatWasNeverFoundGoodIsNoSleepOfTheLeaders) {
+  TenSecondsLeft t;
+  t.c.policy().health.validate.every = Hours(24);
+  t.c.AddNode(testing::Labels("z1", "z1-l1"));
+  t.ExpectNobodyHasSlept();
+}
+
+TEST(Drive, ADeadlineThatWasPastBeforeItCouldBeJudgedIsNoSleepOfTheLeaders) {
+  TenSecondsLeft t;
+  const JobId limited = t.c.Submit(testing::SpecWith(1, [](JobSpec& s) { s.time_limit = Seconds(20); }));
+  t.c.Settle();
+  const NodeId node = t.c.attempt(limited).nodes[0];
+  t.c.Advance(Seconds(1));
+  t.c.Silence(node, true);
+  t.c.SetNow(t.c.now() + Seconds(2));
+  for (int i = 0; i < 16; ++i) {  // behind its limit
+    t.c.SetNow(t.c.now() + Seconds(2));
+    t.c.Heartbeats();
+  }
+  t.deadline = t.c.agreement(t.job).deadline;
+  t.leader_since = t.c.state().leader_since;
+  t.c.Return(node);
+  t.ExpectNobodyHasSlept();
+}
+
 }  // namespace
 }  // namespace glim::core

@@ -26,6 +26,10 @@ void RefuseOldFlag(CLI::App& app) {
       ->group("");  // not in --help
 }
 
+constexpr char kOtherOrders[] =
+    "glim-scheduler break-glass --config FILE: a new token of an administrator, with the key file alone.\n"
+    "glim-scheduler accept-clock --config FILE: a start was refused because of this host's clock, which is right.";
+
 void AddHttp(CLI::App& app, Config* config, std::string* listen) {
   app.add_option("--listen-http", *listen, "Address of the HTTP API [" + HttpAddress(*config) + "], or none");
   app.add_option("--web-root", config->web_root, "Folder of the dashboard's files, which the HTTP port serves");
@@ -46,13 +50,14 @@ void AddBreakGlass(CLI::App& app, CommandLine* line) {
 // The first word, if something else than a scheduler is asked for; it is taken away.
 std::string_view TakeOrder(std::vector<const char*>* words) {
   const std::string_view first = words->size() > 1 ? (*words)[1] : "";
-  if (first != "break-glass" && first != "settings") return "";
+  if (first != "break-glass" && first != "settings" && first != "accept-clock") return "";
   words->erase(words->begin() + 1);
   return first;
 }
 
 void AddOrder(CLI::App& app, std::string_view order, CommandLine* line) {
   line->settings = order == "settings";
+  line->accept_clock = order == "accept-clock";
   if (order == "break-glass") AddBreakGlass(app, line);
   if (line->settings) app.add_flag("--ask-store", line->ask_store, "Also whether a PostgreSQL database answers");
 }
@@ -90,7 +95,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
                "No TLS and no tokens: whoever reaches a port is who they say they are, and may do everything");
   RefuseOldFlag(app);
   AddOrder(app, order, &line);
-  app.footer("glim-scheduler break-glass --config FILE: a new token of an administrator, with the key file alone.");
+  app.footer(kOtherOrders);
   try {
     app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& e) {

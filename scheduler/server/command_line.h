@@ -12,6 +12,7 @@ namespace glim::server {
 struct CommandLine {
   Config config;
   std::optional<BreakGlass> break_glass;  // the first word was break-glass: no scheduler is started
+  bool accept_clock = false;              // the first word was accept-clock: the store goes by this host's clock
   bool settings = false;                  // the first word was settings: what counts is shown, and no more
   bool ask_store = false;                 // with it: whether the database answers
   std::string token_file;                 // with break_glass: gets the token (0600), instead of standard output

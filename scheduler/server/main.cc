@@ -1,6 +1,7 @@
 // glim-scheduler: wiring only. Exit codes: 0 stopped on request, 1 could not start, 2 usage, 3 had to end (the store
 // refused a commit, or another leader took over): the supervisor starts it again, and it loads what was durable.
-// `glim-scheduler break-glass` starts none (break_glass.h), nor does `glim-scheduler settings` (settings_text.h).
+// `glim-scheduler break-glass` starts none (break_glass.h), nor do `glim-scheduler settings`
+// (settings_text.h) and `accept-clock` (accept_clock.h).
 #include <absl/synchronization/mutex.h>
 #include <fmt/format.h>
 
@@ -12,7 +13,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "scheduler/server/accept_clock.h"
 #include "scheduler/server/command_line.h"
+#include "scheduler/server/freed_memory.h"
 #include "scheduler/server/server.h"
 #include "scheduler/server/settings_text.h"
 #include "sdk/io/write_file.h"
@@ -60,6 +63,7 @@ int Serve(const glim::server::Config& config) {
     if (WritePortFile(path, port)) continue;
     return SayError(Status(glim::StatusCode::kUnavailable, "cannot write " + path).WithReason("PORT_FILE"));
   }
+  const glim::server::FreedMemory freed_memory(&io);
   io.run();
   (*server)->Stop();
   glim::LogInfo("stopped exit={}", exit_code);
@@ -81,6 +85,13 @@ int BreakGlass(const glim::server::CommandLine& line) {
   return written.ok() ? 0 : SayError(written);
 }
 
+int SayAcceptClock(const glim::server::Config& config) {
+  const auto done = glim::server::RunAcceptClock(config);
+  if (!done.ok()) return SayError(done.status());
+  fmt::print("{}\n", *done);
+  return 0;
+}
+
 // The settings first: whoever asks may stop waiting for the database.
 int ShowSettings(const glim::server::CommandLine& line) {
   fmt::print("{}", SettingsText(line.config));
@@ -92,6 +103,7 @@ int ShowSettings(const glim::server::CommandLine& line) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  glim::server::BoundAllocator();
   ::setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);  // else each stranger's handshake is a line, in no form of ours
   // Debian builds Abseil with its search for deadlocks: every lock that gRPC takes is an entry in one graph, under one
   // spin lock. That was a sixth of what an agent's connection costs.
@@ -103,6 +115,7 @@ int main(int argc, char** argv) {
   }
   if (line->exit_code) return *line->exit_code;
   if (line->settings) return ShowSettings(*line);
+  if (line->accept_clock) return SayAcceptClock(line->config);
   std::signal(SIGPIPE, SIG_IGN);  // a log reader that went must not end the scheduler
   glim::StartLog("time=%Y-%m-%dT%H:%M:%S.%f%z level=%l %v", line->config.log_level);
   return line->break_glass ? BreakGlass(*line) : Serve(line->config);

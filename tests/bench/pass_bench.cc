@@ -1,5 +1,7 @@
 // glim-bench-pass: what a planning pass costs, and what a queued job weighs, in the core alone: a full cluster, a long
-// queue of many shapes; again and again a job ends, another is submitted, and the pass that follows is measured.
+// queue of many shapes; again and again a job ends, another is submitted, and the pass that follows is measured. Then a
+// new leader begins, and hears every node. --spellings and --local-saves make of the same load a hard one: what users
+// write, and where saves lie, is to cost next to nothing.
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +28,8 @@ struct Options {
   std::uint32_t queued = 10'000;
   std::uint32_t shapes = 300;
   std::uint32_t passes = 300;
+  std::uint32_t spellings = 0;  // of the same zones, in the specs; 0: no zones
+  bool local_saves = false;     // every job that waits has one, in a node's own folder
 };
 
 std::int64_t ResidentKib() {
@@ -72,12 +76,36 @@ class Bench {
     const auto at = [&](double p) { return pass[static_cast<std::size_t>(p * static_cast<double>(pass.size() - 1))]; };
     std::printf(
         "{\"nodes\":%u,\"queued\":%u,\"shapes\":%zu,\"running\":%zu,\"passes\":%u,\"pass_us_p50\":%.0f,"
-        "\"pass_us_p99\":%.0f,\"pass_us_max\":%.0f,\"kib_per_100000_queued\":%.0f}\n",
+        "\"pass_us_p99\":%.0f,\"pass_us_max\":%.0f,\"kib_per_100000_queued\":%.0f",
         options_.nodes, options_.queued, state_.index().queue.size(), Live().size(), options_.passes, at(0.5), at(0.99),
         pass.back(), kib * 100'000 / options_.queued);
+    RunNewLeader();
   }
 
  private:
+  void RunNewLeader() {
+    if (options_.local_saves) LaySaves();
+    double begin = ThreadMicroseconds();
+    Do(LeaderStarted{});
+    const double leader = ThreadMicroseconds() - begin;
+    begin = ThreadMicroseconds();
+    AddNodes();
+    std::printf(",\"leader_us\":%.0f,\"reconnects_us\":%.0f}\n", leader, ThreadMicroseconds() - begin);
+  }
+
+  void LaySaves() {
+    std::vector<Job> jobs;
+    state_.tables().jobs.ForEach([&](JobId, const Job& job) {
+      if (job.state == JobState::kQueued) jobs.push_back(job);
+    });
+    for (Job& job : jobs) {
+      job.durable.step = 10;
+      job.durable.path = job.durable.local = "step-10";
+      job.durable.parts = {NodeId(1 + job.id.value % options_.nodes)};
+      state_.Put(std::move(job));
+    }
+  }
+
   Reply Do(decltype(Event::what) what) {
     Transition transition = Apply(state_, policy_, Event{++seq_, now_, std::move(what)});
     sync_.merge(transition.sync);
@@ -109,11 +137,16 @@ class Bench {
     spec.nodes = 1 + k % 16;
     constexpr PriorityClass kClasses[] = {PriorityClass::kNormal, PriorityClass::kLow, PriorityClass::kBelowNormal};
     spec.priority = kClasses[k % 3];
+    if (options_.spellings > 0)
+      spec.placement.zones = {"A", "x" + std::to_string(submitted_ % options_.spellings), "B"};
     submit.specs.push_back(spec);
     return submit;
   }
 
-  void SubmitOne() { Do(OfShape(static_cast<std::uint32_t>(rng_.Between(0, options_.shapes - 1)))); }
+  void SubmitOne() {
+    ++submitted_;
+    Do(OfShape(static_cast<std::uint32_t>(rng_.Between(0, options_.shapes - 1))));
+  }
 
   // True if something started.
   bool Submit(std::uint32_t jobs) {
@@ -172,6 +205,7 @@ class Bench {
   Rng rng_{1};
   TimePoint now_{1'000'000};
   std::uint64_t seq_ = 0;
+  std::uint64_t submitted_ = 0;
   std::set<NodeId> sync_;
 };
 
@@ -183,6 +217,8 @@ int main(int argc, char** argv) {
   app.add_option("--nodes", options.nodes)->check(CLI::Range(64, 100'000))->capture_default_str();
   app.add_option("--queued", options.queued)->check(CLI::Range(1, 5'000'000))->capture_default_str();
   app.add_option("--shapes", options.shapes)->check(CLI::Range(1, 100'000))->capture_default_str();
+  app.add_option("--spellings", options.spellings)->check(CLI::Range(0, 5'000'000))->capture_default_str();
+  app.add_flag("--local-saves", options.local_saves);
   app.add_option("--passes", options.passes)->check(CLI::Range(1, 100'000))->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   Bench(options).Run();

@@ -12,7 +12,7 @@ from cluster.greedy_user import MIB, GreedyUser
 from strikes_of_world import StrikesOfWorld
 
 GREEDY, GREEDY_UID = "max", 1_900_000_105  # no user of the workload's
-GREEDY_MEMORY_MAX, GREEDY_STORE_MAX = 224 * MIB, 64 * MIB  # the bounds are smaller here (life.py)
+GREEDY_MEMORY_MAX, GREEDY_STORE_MAX = 64 * MIB, 64 * MIB  # the bounds are smaller here (life.py)
 
 
 class Strikes(StrikesOfWorld):

@@ -6,6 +6,7 @@ from typing import Callable
 
 from runner.parts import SANITIZED
 from runner.sanitized import FILTERS
+from runner.seeds import first_seed
 
 from .items import MINUTE, Item, fuzz_items, last_line, pytest_item, seed_items
 
@@ -13,6 +14,7 @@ SEEDS, SEED_PARTS, PORTION = 10000, 3, 50  # a seed takes a second of a core
 EVENTS = 5000
 STORIES, MOVES, HOSTILE_ROUNDS, REDUCE_ROUNDS = 10, 200, 500, 1000
 GREEDY_S = 60
+SAVE_S = 7
 LIVES, ROUNDS_A_LIFE = 25, 20
 CONTRACT_FORMS = 10
 FUZZ_RUNS = 1_000_000
@@ -48,14 +50,16 @@ class Part:
 
 def _seeds(at):
     last = [SEEDS * number // SEED_PARTS for number in range(SEED_PARTS + 1)]
-    first, count = last[at - 1] + 1, last[at] - last[at - 1]
+    count = last[at] - last[at - 1]
 
     def items(tree):
+        first = first_seed(tree.root) + last[at - 1]
         return list(seed_items(tree.built("release", "bin", "glim-sim"), first, count, EVENTS, PORTION))
 
     return Part(
         f"seeds-{at}",
-        f"seeds {first} to {last[at]} of the simulator, {EVENTS:,} events each, with faults",
+        f"{SEEDS:,} seeds of the simulator, other ones each day, {EVENTS:,} events each, with faults: share {at} of "
+        f"{SEED_PARTS}",
         items,
         sources=SIMULATOR,
         preset="release",
@@ -183,6 +187,14 @@ PARTS = (
         _hostile,
         sources=(*PROGRAMS, "deploy", "tests/e2e"),
         preset="release",
+    ),
+    _of_source(
+        "requests",
+        f"twenty forms of programs that are asked by a signal, each with a save of {SAVE_S} s in a grace of 20 s",
+        "nodeagent/agent_request_test.cc",
+        PROGRAMS,
+        portion=1,
+        GLIM_TEST_SAVE_S=str(SAVE_S),
     ),
     _fuzz(
         "fuzz-readers",

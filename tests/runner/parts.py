@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from . import programs
 from .pool import Job
+from .seeds import first_seed
 
 PYTHON = "/usr/bin/python3"
 PARTS = (
@@ -103,7 +104,8 @@ def jobs_of(part, settings):
         return [pytest_job(part, settings, 1, settings.cores, "tests/device/test_stand_in.py")]
     if part == "seeds":
         words = ["build/release/bin/glim-sim", "--events", "5000", "--faults", "--seeds", "50", "--seed"]
-        return [Job(part, f"seeds from {at}", [*words, str(at)], quiet=True) for at in range(1, 501, 50)]
+        first = first_seed(programs.ROOT)
+        return [Job(part, f"seeds from {at}", [*words, str(at)], quiet=True) for at in range(first, first + 500, 50)]
     if part == "dev":
         targets = "core_model_test core_lifecycle_test core_planning_test"
         build = f"cmake --preset dev && cmake --build build/dev --target {targets} -- --quiet"

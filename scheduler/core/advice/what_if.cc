@@ -1,12 +1,15 @@
 #include "scheduler/core/advice/what_if.h"
-#include "scheduler/core/lifecycle/account_bars.h"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "scheduler/core/lifecycle/account_bars.h"
+#include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/dependencies.h"
+#include "scheduler/core/lifecycle/plan_apply.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/planning/job_order.h"
@@ -77,27 +80,27 @@ std::string StartText(const Trial& trial) {
 WhatIf::WhatIf(ClusterState state, const Policy& policy, TimePoint now)
     : state_(std::move(state)), policy_(policy), now_(now) {}
 
-Trial WhatIf::Read(const core::Plan& plan, const Job& job) const {
+Trial WhatIf::Read(const ClusterState& state, const core::Plan& plan, const Job& job) const {
   Trial trial;
   const auto is_it = [&](const PlannedStart& start) { return start.job == job.id; };
   const auto start = std::find_if(plan.starts.begin(), plan.starts.end(), is_it);
   if (start == plan.starts.end()) {
     const auto verdict = plan.verdicts->find(ShapeOf(job));
     if (!job.waits_for.empty()) {
-      trial.blockers = DependencyBlockers(state_.tables(), job);
+      trial.blockers = DependencyBlockers(state.tables(), job);
     } else if (job.waits_for_save) {
-      trial.blockers = {SaveBlocker(state_.tables(), job)};
+      trial.blockers = {SaveBlocker(state.tables(), job)};
     } else if (verdict != plan.verdicts->end()) {
       trial.blockers = verdict->second;
     }
     return trial;
   }
   trial.start = *start;
-  for (const AttemptId victim : start->victims) trial.victims.push_back(CostOfInterrupt(state_, policy_, victim, now_));
+  for (const AttemptId victim : start->victims) trial.victims.push_back(CostOfInterrupt(state, policy_, victim, now_));
   // A node may be a victim's of another start of the same pass: it leaves anyway.
   std::set<JobId> awaited;
   for (const NodeId id : start->nodes) {
-    const AttemptId holder = state_.FindNode(id)->holder;
+    const AttemptId holder = state.FindNode(id)->holder;
     const bool counted = std::count(start->victims.begin(), start->victims.end(), holder) > 0 ||
                          std::count(start->displaced.begin(), start->displaced.end(), holder) > 0;
     if (holder && !counted) awaited.insert(holder.job);
@@ -106,10 +109,32 @@ Trial WhatIf::Read(const core::Plan& plan, const Job& job) const {
   return trial;
 }
 
+std::vector<Trial> WhatIf::Decide(const std::vector<Job>& jobs, PassTrace* trace) const {
+  std::vector<Trial> trials(jobs.size());
+  std::optional<ClusterState> later;  // with what the passes before have started
+  for (int pass = 1;; ++pass) {
+    const ClusterState& state = later ? *later : state_;
+    const core::Plan plan = trace ? MakePlanTracing(state, policy_, now_, trace) : MakePlan(state, policy_, now_);
+    bool all_start = true;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (!trials[i].start) trials[i] = Read(state, plan, jobs[i]);
+      all_start = all_start && trials[i].start;
+    }
+    const bool last = plan.starts.empty() && plan.reserved.empty() && plan.leaves.empty();
+    if (all_start || last || pass == kPassesMax) return trials;
+    if (!later) later = state_;
+    later->dirty = false;
+    Changes changes(*later, policy_, now_);
+    ApplyPlan(changes, plan);
+    changes.Take();
+    if (!later->dirty) return trials;
+  }
+}
+
 Trial WhatIf::Try(const Job& job) {
   const Job before = *state_.FindJob(job.id);
   state_.Put(job);
-  Trial trial = Read(MakePlan(state_, policy_, now_), job);
+  Trial trial = std::move(Decide({job}).front());
   state_.Put(before);
   return trial;
 }
@@ -226,12 +251,11 @@ std::vector<WhatIf::Planned> WhatIf::Plan(const std::string& user, const std::st
     job.waits_for = Unfulfilled(state_, spec);
     state_.Put(job);  // moves next_job_id on
   }
-  const core::Plan plan = MakePlan(state_, policy_, now_);
-  std::vector<Planned> planned;
-  for (const Job& job : jobs) {
-    Planned& one = planned.emplace_back();
-    one.trial = Read(plan, job);
-    if (!one.trial.start) one.explanation = OutlookOf(state_, policy_, job, now_);
+  std::vector<Trial> trials = Decide(jobs);
+  std::vector<Planned> planned(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    planned[i].trial = std::move(trials[i]);
+    if (!planned[i].trial.start) planned[i].explanation = OutlookOf(state_, policy_, jobs[i], now_);
   }
   for (const Job& job : jobs) state_.EraseJob(job.id);
   return planned;

@@ -1,7 +1,8 @@
 // What would happen if: changes to a job that are really tried. A copy of the state is changed, the planner is asked,
 // and what it decides is the answer. Pure; changes nothing but its own copy. One thread.
 //
-// A trial is one planning pass over the whole copy: who comes before the job gets its nodes first, as in life.
+// A trial is as many planning passes over the whole copy as Decide makes (core.h): who comes before the job gets its
+// nodes first, as in life.
 //
 // Sources: what_if.cc, what_if_trace.cc
 #pragma once
@@ -94,7 +95,9 @@ class WhatIf {
 
  private:
   Trial Try(const Job& job);
-  Trial Read(const core::Plan& plan, const Job& job) const;
+  // What becomes of these jobs, which are rows of the copy. `trace`: may be null.
+  std::vector<Trial> Decide(const std::vector<Job>& jobs, PassTrace* trace = nullptr) const;
+  Trial Read(const ClusterState& state, const core::Plan& plan, const Job& job) const;
   void TryFewerNodes(const Job& job, std::vector<Counterfactual>& found);
   void TryZones(const Job& job, std::vector<Counterfactual>& found);
   void TryClasses(const Job& job, std::vector<Counterfactual>& found);

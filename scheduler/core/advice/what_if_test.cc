@@ -287,5 +287,69 @@ TEST(GpuTime, IsSaidInTheUnitThatFits) {
   EXPECT_EQ(GpuTimeText(0), "0 GPU-seconds");
 }
 
+// What a leader knows beside the rows is part of what is tried (server/loop/snapshot.h).
+TEST(WhatIf, NodesThatALeaderWillHearInAMomentAreNotMissing) {
+  Cluster c(Zones{.nodes = 2}, testing::Patient());
+  c.Running(Spec(1));
+  c.Advance(Hours(30));
+  c.RestartScheduler();
+  c.Return(NodeId(1));
+  c.Settle();
+  ClusterState state = ClusterState::Of(c.state().tables());
+  const auto tried = WhatIf(state, c.policy(), c.now()).Plan("ben", "team", {Spec(1)}).at(0);
+  ASSERT_TRUE(tried.trial.start) << "as the rows alone have it";
+  EXPECT_EQ(tried.trial.victims.size(), 1u);
+  state.leader_since = c.state().leader_since;
+  EXPECT_FALSE(WhatIf(state, c.policy(), c.now()).Plan("ben", "team", {Spec(1)}).at(0).trial.start);
+  EXPECT_EQ(c.job(c.Submit(Spec(1), "ben")).state, JobState::kQueued) << "and so it is";
+}
+
+// The first pass gives ben's claim to the urgent job, and has no turn for those behind ben: the second has, at once.
+struct BehindADisplacedClaim {
+  Cluster c{Zones{.zones = 2, .nodes = 1}};
+  JobId holder, claimant;
+  std::vector<JobSpec> specs;
+  BehindADisplacedClaim() {
+    holder = c.Running(SpecWith(1, [](JobSpec& s) {
+      s.placement.zones = {"z1"};
+      s.priority = PriorityClass::kLow;
+    }));
+    claimant = c.Submit(InZone(1, "z1"), "ben");
+    EXPECT_EQ(c.attempt(claimant).state, AttemptState::kClaimed);
+    specs = {SpecWith(1,
+                      [](JobSpec& s) {
+                        s.placement.zones = {"z1"};
+                        s.priority = PriorityClass::kHigh;
+                      }),
+             InZone(1, "z2")};
+  }
+};
+
+TEST(WhatIf, LooksAsOftenAsADecisionDoes) {
+  BehindADisplacedClaim b;
+  WhatIf what_if(ClusterState::Of(b.c.state().tables()), b.c.policy(), b.c.now());
+  const auto planned = what_if.Plan("ann", "team", b.specs);
+  EXPECT_TRUE(planned[0].trial.start);
+  EXPECT_EQ(planned[0].trial.start->displaced.size(), 1u);
+  ASSERT_TRUE(planned[1].trial.start) << planned[1].trial.blockers.front().message;
+  EXPECT_EQ(StartText(planned[1].trial), "starts now");
+  SubmitJobs submit;
+  submit.user = "ann";
+  submit.team = "team";
+  submit.specs = b.specs;
+  const Reply reply = b.c.Do(submit);
+  EXPECT_EQ(b.c.job(reply.jobs.at(1)).state, JobState::kStarting) << "and so it does";
+  EXPECT_EQ(b.c.attempt(reply.jobs.at(1)).nodes, planned[1].trial.start->nodes);
+}
+
+TEST(WhatIf, ATrialOfSeveralPassesChangesNothingButItsCopy) {
+  BehindADisplacedClaim b;
+  WhatIf what_if(ClusterState::Of(b.c.state().tables()), b.c.policy(), b.c.now());
+  what_if.Plan("ann", "team", b.specs);
+  EXPECT_EQ(what_if.state().index(), ClusterState::Of(b.c.state().tables()).index());
+  EXPECT_EQ(b.c.attempt(b.claimant).state, AttemptState::kClaimed);
+  b.c.Check();
+}
+
 }  // namespace
 }  // namespace glim::core

@@ -37,8 +37,7 @@ WhatIf::Traced WhatIf::Trace(JobId id) {
                                         ": it has no turn for another " + std::to_string(left_s) +
                                         " s, after a failure or an interrupt that could not be kept");
   } else {
-    const core::Plan plan = MakePlanTracing(state_, policy_, now_, &trace);
-    const Trial trial = Read(plan, job);
+    const Trial trial = std::move(Decide({job}, &trace).front());
     traced.starts = trial.start.has_value();
     // It had no turn of its own: whose things keep it from one.
     const auto& steps = trace.steps();

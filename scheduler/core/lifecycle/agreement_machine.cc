@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/lifecycle/attempt_stop.h"
+#include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/planted.h"
@@ -56,6 +57,59 @@ void NoteRequest(Changes& changes, const Attempt& attempt, const std::string& re
   changes.Note(HistoryKind::kInterruptRequested, attempt.id, {}, reason,
                {.grace = agreement.deadline - agreement.requested_at,
                 .signal = signalled ? changes.job(attempt.id.job).spec->interrupt_signal : ""});
+}
+
+// A rank that has acted on the notice: what it has begun cannot be taken back.
+bool HasActed(const std::vector<const Task*>& tasks) {
+  const auto acted = [](const Rank& rank) { return rank.leaving || (rank.exited && !rank.finished); };
+  return std::any_of(tasks.begin(), tasks.end(), [&](const Task* task) {
+    return task->phase == TaskPhase::kReleased || std::any_of(task->ranks.begin(), task->ranks.end(), acted);
+  });
+}
+
+// A rank said that it leaves while its agreement was being withdrawn: without it the gang cannot go on, so all leave.
+bool HasLeftInVain(const Changes& changes, const Attempt& attempt) {
+  if (attempt.stop != StopCause::kNone || attempt.agreements.empty()) return false;
+  if (attempt.agreements.back().state != AgreementState::kWithdrawn) return false;
+  for (const Task* task : TasksOf(changes.state(), attempt.id)) {
+    for (const Rank& rank : task->ranks) {
+      if (rank.leaving && !rank.yielded) return true;
+    }
+  }
+  return false;
+}
+
+void Reopen(Changes& changes, AttemptId id) {
+  OpenAgreement(changes, id, {{}, "a rank had left when the interrupt was withdrawn"});
+  changes.EditAttempt(id, [](Attempt& attempt) {
+    if (Agreement* agreement = attempt.open_agreement()) agreement->swap_aborted = true;
+  });
+}
+
+bool IsDue(const Changes& changes, const Attempt& attempt, TimePoint due) {
+  return changes.now() >= due && AreHeardAt(changes.state(), changes.policy(), attempt, due);
+}
+
+// What the agreement gives, cut by a drain as it was: of that much nobody is robbed by what was not heard.
+Duration FullTime(const Changes& changes, const Attempt& attempt) {
+  const Job& job = changes.job(attempt.id.job);
+  const GraceTerms terms = GraceOf(changes.policy(), *job.spec, job.priority);
+  Duration wish;
+  for (const Task* task : TasksOf(changes.state(), attempt.id)) {
+    for (const Rank& rank : task->ranks) wish = std::max(wish, rank.extend);
+  }
+  const Agreement& open = *attempt.open_agreement();
+  return std::min(std::max(terms.grace, std::min(wish, terms.max_grace)), open.deadline - open.requested_at);
+}
+
+// The job may stay until then: a drain that would stop it before waits for it.
+void MoveDrains(Changes& changes, const Attempt& attempt, TimePoint deadline) {
+  for (const NodeId id : attempt.nodes) {
+    const Node* node = changes.state().FindNode(id);
+    const bool sooner =
+        node && node->cordon && node->cordon->drain && node->cordon->deadline && node->cordon->deadline < deadline;
+    if (sooner) changes.EditNode(id, [&](Node& row) { row.cordon->deadline = deadline; });
+  }
 }
 
 void NoteExtension(Changes& changes, AttemptId id, const Agreement& was) {
@@ -114,6 +168,7 @@ void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& reque
 }
 
 void AdvanceAgreement(Changes& changes, AttemptId id) {
+  if (HasLeftInVain(changes, changes.attempt(id))) return Reopen(changes, id);
   const Attempt& before = changes.attempt(id);
   const Agreement* open = before.open_agreement();
   if (!open || before.state == AttemptState::kEnded || before.state == AttemptState::kClaimed) return;
@@ -123,13 +178,14 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
                                          static_cast<std::uint32_t>(before.nodes.size()) * spec.ranks_per_node());
   const Agreement was = *open;
   const Duration max_grace = GraceOf(changes.policy(), spec, job.priority).max_grace;
+  const bool agree_due = IsDue(changes, before, open->agree_by);
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
     if (agreement.state == AgreementState::kNotifying && answers.all_acked) {
       agreement.notified_at = agreement.agreed_at = changes.now();
       agreement.stop_step = answers.hold_max >= 0 ? answers.hold_max : answers.step_max;
       agreement.state = AgreementState::kAgreed;
-    } else if (agreement.state == AgreementState::kNotifying && changes.now() >= agreement.agree_by) {
+    } else if (agreement.state == AgreementState::kNotifying && agree_due) {
       agreement.state = AgreementState::kNoAgreement;
     }
     if (Planted(PlantedBug::kMovedStop) && agreement.state == AgreementState::kAgreed) {
@@ -153,7 +209,9 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
     }
     changes.SyncAttempt(attempt);
   }
-  if (changes.now() >= agreement.deadline && attempt.stop == StopCause::kNone) {
+  const bool has_time = agreement.deadline > agreement.requested_at;  // who has none is not told first
+  const bool is_over = has_time ? IsDue(changes, attempt, agreement.deadline) : changes.now() >= agreement.deadline;
+  if (is_over && attempt.stop == StopCause::kNone) {
     StopTasks(changes, id, StopCause::kDeadline, "did not leave within its grace");
   }
 }
@@ -185,11 +243,8 @@ void WithdrawAgreement(Changes& changes, AttemptId id) {
     ChangePreemptor(changes, id, row.claim);
     return;
   }
-  const auto tasks = TasksOf(changes.state(), id);
-  const bool goes =  // a gang that has released a node is at its end
-      std::any_of(tasks.begin(), tasks.end(), [](const Task* t) { return t->phase == TaskPhase::kReleased; });
-  const bool withdrawn =
-      before->open_agreement()->state == AgreementState::kNotifying && before->stop == StopCause::kNone && !goes;
+  const bool withdrawn = before->open_agreement()->state == AgreementState::kNotifying &&
+                         before->stop == StopCause::kNone && !HasActed(TasksOf(changes.state(), id));
   if (before->open_agreement()->suspend || before->open_agreement()->time_limit) return;  // it leaves for that
   if (before->open_agreement()->by_operator) return;                                      // or for that
   changes.EditAttempt(id, [&](Attempt& attempt) {
@@ -211,19 +266,24 @@ void WithdrawAgreement(Changes& changes, AttemptId id) {
   changes.SyncAttempt(changes.attempt(id));
 }
 
-void GrantLeaderChange(Changes& changes, AttemptId id) {
+void ExtendAgreement(Changes& changes, AttemptId id, Duration by) {
   const Attempt& before = changes.attempt(id);
-  if (!before.open_agreement()) return;
-  const Job& job = changes.job(id.job);
-  const Duration grace = GraceOf(changes.policy(), *job.spec, job.priority).grace;
+  if (!before.open_agreement() || before.stop != StopCause::kNone || by.ms <= 0) return;
   const Agreement was = *before.open_agreement();
+  const Duration full = FullTime(changes, before);
+  const auto moved = [&](TimePoint at, Duration most) { return std::max(at, std::min(at + by, changes.now() + most)); };
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();
-    agreement.agree_by = std::max(agreement.agree_by, changes.now() + std::min(changes.policy().agree_max, grace / 4));
-    const TimePoint anew = WithinDrains(changes.state(), attempt, changes.now() + grace);
-    agreement.deadline = std::max(agreement.deadline, anew);
+    agreement.agree_by = moved(agreement.agree_by, std::min(changes.policy().agree_max, full / 4));
+    agreement.deadline = moved(agreement.deadline, full);
   });
+  MoveDrains(changes, changes.attempt(id), changes.attempt(id).open_agreement()->deadline);
   NoteExtension(changes, id, was);
+}
+
+void GrantLeaderChange(Changes& changes, AttemptId id) {
+  const Agreement* open = changes.attempt(id).open_agreement();
+  if (open) ExtendAgreement(changes, id, changes.now() - open->requested_at);
 }
 
 }  // namespace glim::core

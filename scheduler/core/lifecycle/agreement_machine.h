@@ -9,8 +9,11 @@
 //   WITHDRAWN                                       (jobs that are asked by a signal, interrupt_terms.h; a
 //                                                    hello in such a round changes the next one)
 //
-// S never changes once committed. Withdrawal is possible in NOTIFYING alone; later, the attempt leaves all the same and
-// counts as swap_aborted. The deadline (request + grace, moved by the job's wish up to max_grace) stops the attempt.
+// S never changes once committed. Withdrawal is possible in NOTIFYING alone, and before any rank has acted on it (left,
+// or ended); later, the attempt leaves all the same and counts as swap_aborted. A rank that left while its agreement was
+// being withdrawn opens another one. The deadline (request + grace, moved by the job's wish up to max_grace) stops the
+// attempt. It and agree_by are judged while every node of the attempt is heard, and the time in which one is not does
+// not count (heard.h).
 #pragma once
 
 #include <string>
@@ -44,6 +47,10 @@ void WithdrawAgreement(Changes& changes, AttemptId attempt);
 
 // Notes that the attempt has left, if it had not by `was`, its last agreement as of before. For the end of an attempt.
 void NoteLeft(Changes& changes, const Attempt& attempt, const Agreement& was);
+
+// That much of its time was not heard by the scheduler: it gets it again, its full time from now at most. The deadline
+// of a drain moves with it.
+void ExtendAgreement(Changes& changes, AttemptId attempt, Duration by);
 
 // A new leader begins: nobody is killed for the time in which no leader was there.
 void GrantLeaderChange(Changes& changes, AttemptId attempt);

@@ -76,6 +76,10 @@ bool MovedOn(const Attempt& attempt) {
   return attempt.base.step < 0 || attempt.last_step > attempt.base.step || attempt.durable_step >= 0;
 }
 
+bool EndsSaved(const Attempt& attempt) {
+  return attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
+}
+
 Ending Classify(const Attempt& attempt, const Exits& exits) {
   const Agreement* agreement = attempt.open_agreement();
   switch (attempt.stop) {
@@ -97,10 +101,13 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kNone: break;
   }
   if (exits.any_yielded && !agreement) {
-    const bool saved = attempt.durable_step >= 0 && attempt.durable_step >= attempt.last_step;
-    return LeftByItself(saved);
+    return LeftByItself(EndsSaved(attempt));
   }
-  if (exits.any_leaving && agreement) return LeftByItself(static_cast<bool>(agreement->saved_at));
+  if (exits.any_leaving && agreement) {
+    // An agreement that was withdrawn too late came after the save that answered the first one.
+    const bool reopened = agreement->swap_aborted && !agreement->preemptor;
+    return LeftByItself(agreement->saved_at || (reopened && EndsSaved(attempt)));
+  }
   if (agreement && agreement->state == AgreementState::kSignalled)
     return LeftByItself(static_cast<bool>(agreement->saved_at));
   if (exits.all_zero) return {Outcome::kSucceeded, SaveResult::kNone, 0};
@@ -191,13 +198,13 @@ void NameErrorAfterSignal(Changes& changes, AttemptId id, const std::vector<cons
 FailureCause FindCause(Changes& changes, AttemptId id, Ending& ending) {
   const Attempt& attempt = changes.attempt(id);
   const FailureCause cause = CauseOfFailure(changes.state(), changes.policy(), attempt, changes.now());
-  if (cause.outcome == Outcome::kNone) return cause;
-  ending.outcome = cause.outcome;
+  if (cause.why.empty()) return cause;
+  if (cause.outcome != Outcome::kNone) ending.outcome = cause.outcome;
   changes.EditAttempt(id, [&](Attempt& row) {
     if (row.message.empty()) row.message = "exited with code " + std::to_string(ending.exit_code);
     row.message += "; " + cause.why;
   });
-  if (cause.outcome != Outcome::kOutOfMemory) LeaveOut(changes, cause.node, cause.why);
+  if (cause.node && cause.outcome != Outcome::kOutOfMemory) LeaveOut(changes, cause.node, cause.why);
   return cause;
 }
 
@@ -263,7 +270,7 @@ void EndAttempt(Changes& changes, AttemptId id) {
   changes.Note(HistoryKind::kAttemptEnded, id, {}, ended.message,
                {.outcome = ended.outcome, .code = ended.steps_lost, .value = lost_gpu_ms});
   JobAfterAttempt(changes, ended);
-  const bool by_node = cause.outcome != Outcome::kNone && cause.outcome != Outcome::kOutOfMemory;
+  const bool by_node = cause.node && cause.outcome != Outcome::kNone && cause.outcome != Outcome::kOutOfMemory;
   if (by_node) CountFailure(changes, cause.node, id.job, cause.outcome, cause.device);
 }
 

@@ -15,6 +15,7 @@
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/save_failure.h"
 #include "scheduler/core/lifecycle/save_place.h"
+#include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/planted.h"
 
@@ -35,6 +36,7 @@ void SeeRunning(Changes& changes, AttemptId id, const std::vector<const Task*>& 
     if (job.state == JobState::kStarting) job.state = JobState::kRunning;
     job.start_failures = 0;
   });
+  ForgetSigns(changes, id);  // of its start
   StorageAnswers(changes, id);
   NoteCopies(changes, changes.attempt(id));
   const Attempt& running = changes.attempt(id);

@@ -7,6 +7,7 @@
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/health_act.h"
+#include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/node_remove.h"
@@ -74,6 +75,11 @@ bool IsEmpty(const Node& node) {
   return !node.holder && node.stale_tasks.empty() && node.orphans.empty() && node.unproven.empty();
 }
 
+// Who holds claims alone has nothing there that could leave.
+bool IsJudgedNow(const Changes& changes, const Attempt& attempt, TimePoint due) {
+  return attempt.state == AttemptState::kClaimed || AreHeardAt(changes.state(), changes.policy(), attempt, due);
+}
+
 void AdvanceDrain(Changes& changes, NodeId id) {
   const Node& node = changes.node(id);
   const Cordon cordon = *node.cordon;
@@ -95,7 +101,9 @@ void AdvanceDrain(Changes& changes, NodeId id) {
     request.moved = request.by_operator = true;
     OpenAgreement(changes, holder, request);
   }
-  if (cordon.deadline && changes.now() >= cordon.deadline && changes.attempt(holder).stop == StopCause::kNone) {
+  const bool is_due = cordon.deadline && changes.now() >= cordon.deadline;
+  const Attempt& asked = changes.attempt(holder);
+  if (is_due && asked.stop == StopCause::kNone && IsJudgedNow(changes, asked, cordon.deadline)) {
     StopAttempt(changes, holder, StopCause::kDeadline, "did not leave until the deadline of the drain");
   }
 }
@@ -165,7 +173,7 @@ void EndCordons(Changes& changes) {
   }
 }
 
-TimePoint NextCordonTimer(const ClusterState& state) {
+TimePoint NextCordonTimer(const ClusterState& state, const Policy& policy) {
   TimePoint wake;
   const auto earliest = [&](TimePoint at) {
     if (at && (!wake || at < wake)) wake = at;
@@ -174,7 +182,8 @@ TimePoint NextCordonTimer(const ClusterState& state) {
   for (const NodeId id : state.index().draining) {
     const Node& node = *state.FindNode(id);
     const Attempt* holder = state.FindAttempt(node.holder);
-    if (holder && holder->stop == StopCause::kNone) earliest(node.cordon->deadline);
+    if (!holder || holder->stop != StopCause::kNone || !node.cordon->deadline) continue;
+    earliest(JudgedAt(state, policy, *holder, node.cordon->deadline));
   }
   return wake;
 }

@@ -33,6 +33,6 @@ void AdvanceDrains(Changes& changes);
 // Cordons whose time is over. Part of ApplyTimePassed.
 void EndCordons(Changes& changes);
 // When a cordon ends, or a drain's deadline is due; 0: never.
-TimePoint NextCordonTimer(const ClusterState& state);
+TimePoint NextCordonTimer(const ClusterState& state, const Policy& policy);
 
 }  // namespace glim::core

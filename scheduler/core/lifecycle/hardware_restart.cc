@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/lifecycle/health_blame.h"
+#include "scheduler/core/lifecycle/lost_contact.h"
 #include "scheduler/core/model/attempt_tasks.h"
 
 namespace glim::core {
@@ -40,6 +41,8 @@ std::string_view RestartCauseOf(Outcome outcome) {
 
 HardwareRestart CountHardwareFailure(Changes& changes, const Attempt& ended) {
   LeaveOutWhereLost(changes, ended);
+  // Nobody knows which node the others did not reach: this job alone goes elsewhere.
+  const LostContact lost = ended.outcome == Outcome::kNetwork ? LostContactOf(changes.state(), ended) : LostContact{};
   std::uint32_t restarts = 0, failures = 0;
   changes.EditJob(ended.id.job, [&](Job& job) {
     ++job.restarts;
@@ -48,6 +51,7 @@ HardwareRestart CountHardwareFailure(Changes& changes, const Attempt& ended) {
     failures = job.hardware_failures = in_a_row ? job.hardware_failures + 1 : 1;
     job.hardware_failed_at = changes.now();
     job.message = ended.message;
+    if (!lost.nodes.empty()) job.moved_off = lost.nodes;
   });
   const JobSpec& spec = *changes.job(ended.id.job).spec;
   const std::string_view cause = RestartCauseOf(ended.outcome);

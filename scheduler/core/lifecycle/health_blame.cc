@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/core/lifecycle/lost_contact.h"
 #include "scheduler/core/lifecycle/suspicion.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/health_rules.h"
@@ -70,7 +71,15 @@ FailureCause CauseOfFailure(const ClusterState& state, const Policy& policy, con
     return {Outcome::kOutOfMemory, task->node,
             MemoryInWords(node ? node->name : "", job ? job->spec->limits.memory_bytes : 0)};
   }
-  return {};
+  const LostContact lost = LostContactOf(state, attempt);
+  if (lost.times == 0) return {};
+  if (lost.times >= kContactsLostMax) {
+    return {Outcome::kNone,
+            {},
+            "its ranks lost contact with each other " + std::to_string(lost.times) +
+                " times in a row without a save in between: that counts as the program's"};
+  }
+  return {Outcome::kNetwork, {}, "its ranks lost contact with each other, and none failed by itself"};
 }
 
 void LeaveOut(Changes& changes, NodeId id, const std::string& why) {

@@ -85,6 +85,7 @@ void JudgeGpus(Changes& changes, AttemptId id) {
     watched.gpu_last = changes.now();
     return;
   }
+  watched.gpu_last = std::max(watched.gpu_last, std::min(changes.now(), RestoreBy(changes, *attempt)));
   const TimePoint due = GpusDue(changes, *attempt, watched);
   if (!due || changes.now() < due || !AllNodesAreHeard(changes, *attempt)) return;
   if (attempt->gpus_idle_since) return SuspendIdle(changes, id, watched);

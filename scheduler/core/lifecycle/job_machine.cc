@@ -346,6 +346,25 @@ void JobAfterAttempt(Changes& changes, const Attempt& ended) {
   }
 }
 
+namespace {
+
+// But for `newest`, and those whose verdict is yet to be taken in: several end in one batch of reports.
+void ForgetMeasured(Changes& changes, JobId newest) {
+  const auto& by_end = changes.state().index().kept.measured.by_end;
+  const std::size_t most = changes.policy().finished_jobs_kept / kMeasuredShare;
+  const auto goes = [&](const std::pair<TimePoint, JobId>& entry) {
+    const Node* node = changes.state().FindNode(changes.job(entry.second).validates);
+    return entry.second != newest && !(node && node->validation.job == entry.second);
+  };
+  while (by_end.size() > most) {
+    const auto oldest = std::find_if(by_end.begin(), by_end.end(), goes);
+    if (oldest == by_end.end()) return;
+    changes.EraseJob(oldest->second);
+  }
+}
+
+}  // namespace
+
 void ForgetFinished(Changes& changes, const std::vector<JobId>& just_ended) {
   if (just_ended.empty()) return;
   const Policy& policy = changes.policy();
@@ -370,6 +389,7 @@ void ForgetFinished(Changes& changes, const std::vector<JobId>& just_ended) {
           kept.ended.bytes > policy.unfinished_spec_bytes_max / kEndedShare) &&
          forget_oldest(kept.ended)) {
   }
+  ForgetMeasured(changes, just_ended.front());
 }
 
 }  // namespace glim::core

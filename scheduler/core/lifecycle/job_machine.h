@@ -46,6 +46,8 @@ void Requeue(Changes& changes, JobId job, TimePoint not_before);
 
 // Rows of ended jobs, of one user and of all, take at most this part of what those of unfinished ones may.
 inline constexpr std::int64_t kEndedShare = 4;
+// Jobs that measure nodes are kept beside them: this part of as many.
+inline constexpr std::uint32_t kMeasuredShare = 10;
 // These have just ended: drops the oldest ended jobs beyond policy.finished_jobs_kept and beyond what they may take,
 // but not the first of these.
 void ForgetFinished(Changes& changes, const std::vector<JobId>& just_ended);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/core/testing/cluster_builder.h"
+#include "scheduler/core/testing/validations.h"
 
 namespace glim::core {
 namespace {
@@ -279,6 +280,51 @@ TEST(Finished, TheOldestAreForgottenBeyondTheBound) {
 }
 
 // The job that just ended may be the oldest by (end, id): the same millisecond, or a clock that was set back.
+// Nodes are measured as often as the policy says, by jobs of the cluster's own.
+TEST(Finished, NobodysJobIsForgottenForThoseThatMeasureNodes) {
+  Policy policy = testing::Validating({.every = Hours(1)});
+  policy.finished_jobs_kept = 20;
+  Cluster c(Zones{.nodes = 2}, policy);
+  const JobId mine = c.Running(Spec(1));
+  c.Finish(mine);
+  c.Settle();
+  ASSERT_EQ(c.job(mine).state, JobState::kSucceeded);
+  std::uint32_t measured = 0;
+  for (int hour = 0; hour < 24; ++hour) {
+    for (const NodeId node : {NodeId(1), NodeId(2)}) {
+      if (!testing::MeasuringOf(c, node)) continue;
+      testing::Measured(c, node, 0);
+      ++measured;
+    }
+    c.Advance(Hours(1) + Minutes(1));
+  }
+  EXPECT_GE(measured, 30u);
+  EXPECT_NE(c.state().FindJob(mine), nullptr)
+      << "asked about by its number, waited for by others, its request repeated";
+  EXPECT_EQ(c.state().index().kept.ended.by_end.size(), 1u);
+  EXPECT_EQ(c.state().index().kept.measured.by_end.size(), 2u) << "a tenth of as many";
+}
+
+TEST(Finished, AVerdictThatIsYetToBeTakenInIsNotForgotten) {
+  Policy policy = testing::Validating({.on_join = true});
+  policy.finished_jobs_kept = 10;
+  Cluster c(Zones{.nodes = 3}, policy);
+  c.Settle();
+  std::vector<Event> reports;
+  for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) {
+    const JobId job = testing::MeasuringOf(c, node);
+    ASSERT_TRUE(job);
+    NodeReported report{node, c.session(node), true, c.agent(node).Observed()};
+    for (ObservedTask& task : report.tasks) testing::ScriptedAgent::Release(task, 0);
+    reports.push_back({0, c.now(), std::move(report)});
+  }
+  c.Commit(Apply(c.state(), c.policy(), reports));
+  for (const NodeId node : {NodeId(1), NodeId(2), NodeId(3)}) {
+    EXPECT_TRUE(c.node(node).validation.good_at) << c.node(node).name;
+    EXPECT_EQ(c.node(node).validation.need, ValidationNeed::kNone) << c.node(node).name;
+  }
+}
+
 TEST(Finished, AnEndingJobIsAnsweredEvenIfItIsTheOldest) {
   Cluster same;
   same.policy().finished_jobs_kept = 1;

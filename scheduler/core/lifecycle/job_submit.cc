@@ -26,17 +26,29 @@ std::vector<JobId> FindRequest(const ClusterState& state, const SubmitJobs& even
   return {it->second.begin(), it->second.end()};
 }
 
-// A spec that says no pool is the same whatever pool its team had then.
-bool SameSpec(const JobSpec& stored, const JobSpec& asked) {
-  if (!asked.pool.empty() || stored.pool.empty()) return stored == asked;
-  JobSpec there = asked;
-  there.pool = stored.pool;
-  return stored == there;
+// The zones once each, in order.
+std::vector<std::string> Sorted(std::vector<std::string> zones) {
+  std::sort(zones.begin(), zones.end());
+  zones.erase(std::unique(zones.begin(), zones.end()), zones.end());
+  return zones;
+}
+
+// A spec that says no pool is the same whatever pool its team had then, and one with other zones whichever of them the
+// pool had.
+bool SameSpec(const JobSpec& stored, JobSpec asked) {
+  if (asked.pool.empty()) asked.pool = stored.pool;
+  std::vector<std::string>& zones = asked.placement.zones;
+  const std::vector<std::string>& kept = stored.placement.zones;
+  if (zones != kept && !kept.empty()) {
+    zones = Sorted(std::move(zones));
+    if (std::includes(zones.begin(), zones.end(), kept.begin(), kept.end())) zones = kept;
+  }
+  return stored == asked;
 }
 
 bool SameAsSubmitted(const Job& job, JobSpec asked) {
   if (job.priority_set) asked.priority = job.spec->priority;  // nobody knows any more what it was
-  return SameSpec(*job.spec, asked);
+  return SameSpec(*job.spec, std::move(asked));
 }
 
 Reply Repeat(const ClusterState& state, const SubmitJobs& event, const std::vector<JobId>& ids) {
@@ -135,14 +147,29 @@ Status CheckBars(const ClusterState& state, const Policy& policy, const SubmitJo
   return CheckAccess(state.accounts(), policy, event.user, team.ok() ? *team : "", spec.pool);
 }
 
-bool SaysItsPool(const JobSpec& spec) { return !spec.pool.empty(); }
+bool SaysItsPoolAndNoZones(const JobSpec& spec) { return !spec.pool.empty() && spec.placement.zones.empty(); }
 
-// As it is stored: a spec that names no pool has its team's.
-SubmitJobs WithPools(const ClusterState& state, SubmitJobs event) {
+// Those of them that the pool has, in order: jobs that may be in the same zones are one shape, and cost a planning pass
+// no more than one job, however their users write that. All of them, where it has none: that is refused.
+std::vector<std::string> ZonesOf(const ClusterState& state, const JobSpec& spec) {
+  std::vector<std::string> zones = Sorted(spec.placement.zones);
+  const auto pool = state.layouts().pools.find(spec.pool);
+  if (pool == state.layouts().pools.end()) return zones;
+  std::vector<std::string> there;
+  for (const NodeKind& kind : pool->second.kinds) {
+    if (std::binary_search(zones.begin(), zones.end(), kind.labels.zone)) there.push_back(kind.labels.zone);
+  }
+  return there.empty() ? zones : Sorted(std::move(there));
+}
+
+// As it is stored: a spec that names no pool has its team's, and its zones are the pool's.
+SubmitJobs AsStored(const ClusterState& state, SubmitJobs event) {
   for (JobSpec& spec : event.specs) {
-    if (SaysItsPool(spec)) continue;
-    const auto team = TeamOf(state, event, spec);  // one that is none is refused later
-    spec.pool = DefaultPool(state.accounts(), team.ok() ? *team : "");
+    if (spec.pool.empty()) {
+      const auto team = TeamOf(state, event, spec);  // one that is none is refused later
+      spec.pool = DefaultPool(state.accounts(), team.ok() ? *team : "");
+    }
+    if (!spec.placement.zones.empty()) spec.placement.zones = ZonesOf(state, spec);
   }
   return event;
 }
@@ -211,10 +238,10 @@ void ApplySubmit(Changes& changes, const SubmitJobs& event) {
     reply = Repeat(changes.state(), event, earlier);
   } else if (event.specs.empty()) {
     reply.status = InvalidArgument("specs", "no job was given", "give at least one");
-  } else if (std::all_of(event.specs.begin(), event.specs.end(), SaysItsPool)) {
+  } else if (std::all_of(event.specs.begin(), event.specs.end(), SaysItsPoolAndNoZones)) {
     TakeIn(changes, event);
   } else {
-    TakeIn(changes, WithPools(changes.state(), event));
+    TakeIn(changes, AsStored(changes.state(), event));
   }
 }
 

@@ -193,5 +193,40 @@ TEST(SubmitFeasible, NodesThatAreAwayCountAsWell) {
   EXPECT_TRUE(c.Do(Request({Spec(2)})).status.ok());
 }
 
+JobSpec In(std::vector<std::string> zones) {
+  return SpecWith(2, [&](JobSpec& spec) { spec.placement.zones = std::move(zones); });
+}
+
+// 50,000 jobs of a user are allowed, and each may name other zones that are none.
+TEST(Submit, HoweverUsersWriteTheirZonesWhoMayBeInTheSameAreOneShape) {
+  Cluster c(Zones{.zones = 2, .nodes = 2});
+  const JobId first = c.Submit(In({"z2", "z1"}));
+  EXPECT_EQ(c.job(first).spec->placement.zones, (std::vector<std::string>{"z1", "z2"}));
+  c.Settle();
+  c.Submit(Spec(2));
+  c.Settle();
+  std::vector<JobSpec> specs;
+  for (int i = 0; i < 50; ++i) specs.push_back(In({"x" + std::to_string(i), "z1", "y", "z1"}));
+  ASSERT_TRUE(c.Do(Request(std::move(specs))).status.ok());
+  EXPECT_EQ(c.state().index().queue.size(), 1u);
+  EXPECT_EQ(c.state().index().counts.JobsIn(JobState::kQueued), 50u);
+}
+
+TEST(Submit, ZonesThatAreAllUnknownAreRefused) {
+  Cluster c;
+  EXPECT_EQ(c.Do(Request({In({"x1", "x2"})})).status.field(), "placement");
+}
+
+TEST(Submit, ARequestIsTheSameWhicheverOfItsZonesThePoolHad) {
+  Cluster c;
+  const Reply reply = c.Do(Request({In({"z9", "z1"})}, "r1"));
+  ASSERT_TRUE(reply.status.ok());
+  EXPECT_EQ(c.Do(Request({In({"z9", "z1"})}, "r1")).jobs, reply.jobs);
+  c.AddNode(Labels("z9", "z9-l1"));
+  EXPECT_EQ(c.Do(Request({In({"z9", "z1"})}, "r1")).jobs, reply.jobs) << "there is such a zone now";
+  EXPECT_EQ(c.Do(Request({In({"z9"})}, "r1")).status.reason(), "REQUEST_ID_REUSED");
+  EXPECT_EQ(c.Do(Request({Spec(2)}, "r1")).status.reason(), "REQUEST_ID_REUSED");
+}
+
 }  // namespace
 }  // namespace glim::core

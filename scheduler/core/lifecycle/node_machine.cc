@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/hardware_differs.h"
 #include "scheduler/core/lifecycle/health.h"
+#include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_fault.h"
 #include "scheduler/core/lifecycle/node_labels.h"
@@ -216,23 +217,16 @@ void MeasureFirst(Changes& changes, NodeId id) {
 }
 
 // Since when nobody has heard of it, as far as this leader knows.
-Duration AwayFor(const Changes& changes, NodeId id) {
-  const auto live = changes.state().liveness.find(id);
-  const TimePoint heard = live == changes.state().liveness.end() ? TimePoint{} : live->second.last_heard;
-  return changes.now() - std::max(heard, changes.state().leader_since);
-}
+Duration AwayFor(const Changes& changes, NodeId id) { return changes.now() - HeardAt(changes.state(), id); }
 
-void HeardAgain(Changes& changes, NodeId id) {
+void HeardAgain(Changes& changes, NodeId id, Duration away, bool new_stream) {
   const NodeState state = changes.node(id).state;
-  if (state == NodeState::kSilent || state == NodeState::kLost || state == NodeState::kRefused) {
+  const bool was_away = state == NodeState::kSilent || state == NodeState::kLost || state == NodeState::kRefused;
+  if (was_away) {
     SetNodeState(changes, id, NodeState::kReady, "");
     changes.Note(HistoryKind::kNodeReady, {}, id);
-    // A stop that was ordered meanwhile is heard only now: the release bound counts from here.
-    const Attempt* holder = changes.state().FindAttempt(changes.node(id).holder);
-    if (holder && holder->state == AttemptState::kStopping) {
-      changes.EditAttempt(holder->id, [&](Attempt& attempt) { attempt.stop_at = changes.now(); });
-    }
   }
+  GiveTimeAway(changes, id, away, was_away || new_stream);
 }
 
 }  // namespace
@@ -289,7 +283,8 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   JudgeRootsAgain(changes, right_marker);
   // A store that forgot its jobs must not give their numbers to others: the node still has their logs and checkpoints.
   if (event.highest_job) changes.SkipJobIds(event.highest_job);
-  NodeWasAway(changes, id, AwayFor(changes, id));
+  const Duration away = AwayFor(changes, id);
+  NodeWasAway(changes, id, away);
   changes.liveness(id) = {event.session, changes.now(), event.inventory};
   changes.ForgetSilence();
   if (const std::string missing = MissingGpus(changes.node(id)); missing.empty()) {
@@ -299,7 +294,7 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   }
   CompareHardware(changes, id);
   if (takes_others) ReviewClaims(changes);
-  HeardAgain(changes, id);
+  HeardAgain(changes, id, away, true);
   if (has_identity && changes.node(id).state == NodeState::kReady) {
     changes.EditNode(id, [&](Node& row) { row.message = said.differs; });
   }
@@ -325,9 +320,10 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   if (!changes.state().FindNode(event.node)) return;
   Liveness& live = changes.liveness(event.node);
   if (live.session != event.session) return;
-  NodeWasAway(changes, event.node, AwayFor(changes, event.node));
+  const Duration away = AwayFor(changes, event.node);
+  NodeWasAway(changes, event.node, away);
   live.last_heard = changes.now();
-  HeardAgain(changes, event.node);
+  HeardAgain(changes, event.node, away, false);
   SeeRoot(changes, event.node, event.root_marker, event.root_error);
   SeeNodeFault(changes, event.node, event.fault);
   SeeSiteFault(changes, event.node, event.site_fault);

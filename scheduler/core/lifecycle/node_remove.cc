@@ -100,7 +100,7 @@ void ApplyRemove(Changes& changes, const RemoveNode& event) {
   LeaveReplicas(changes, id);
   changes.Sync(id);  // its stream ends
   changes.EraseNode(id);
-  SettleSavesOn(changes, id);
+  SettleSavesOnRemoved(changes, node);
   ForgetIdentity(changes, node, event.connected);
 }
 

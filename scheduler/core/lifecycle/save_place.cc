@@ -50,15 +50,32 @@ void SettleSave(Changes& changes, JobId id) {
   changes.MarkDirty();
 }
 
-void SettleSavesOn(Changes& changes, NodeId node) {
-  // Any node may have copies in its memory of what is watched.
-  std::set<JobId> jobs = changes.state().index().save_watch;
-  const auto& all = changes.state().index().saved_on;
-  if (const auto found = all.find(node); found != all.end()) jobs.insert(found->second.begin(), found->second.end());
+void SettleSavesOnRemoved(Changes& changes, const Node& node) {
+  const Index& index = changes.state().index();
+  std::set<JobId> jobs;
+  if (const auto found = index.saved_on.find(node.id); found != index.saved_on.end()) jobs = found->second;
+  if (const auto found = index.replicas_on.find(node.id); found != index.replicas_on.end()) {
+    for (const AttemptId attempt : found->second) {
+      if (index.save_watch.contains(attempt.job)) jobs.insert(attempt.job);
+    }
+  }
   // A job with an orphan waits for it until its node is lost.
-  const Node* row = changes.state().FindNode(node);
-  for (const AttemptId orphan : row ? row->orphans : std::vector<AttemptId>()) {
+  for (const AttemptId orphan : node.orphans) {
     if (changes.state().FindJob(orphan.job)) jobs.insert(orphan.job);
+  }
+  for (const JobId id : jobs) SettleSave(changes, id);
+}
+
+void SettleSavesOn(Changes& changes, NodeId node) {
+  if (const Node* row = changes.state().FindNode(node)) SettleSavesOnRemoved(changes, Node(*row));
+}
+
+void SettleAllSaves(Changes& changes) {
+  const Index& index = changes.state().index();
+  std::set<JobId> jobs = index.save_watch;
+  for (const auto& [node, saved] : index.saved_on) jobs.insert(saved.begin(), saved.end());
+  for (const auto& [job, nodes] : index.orphans) {
+    if (changes.state().FindJob(job)) jobs.insert(job);
   }
   for (const JobId id : jobs) SettleSave(changes, id);
 }

@@ -14,8 +14,12 @@ inline constexpr std::size_t kCopiesMax = 8;
 
 // Sets whether a queued job waits for a node that has its save, or runs an orphan of it. At every queueing.
 void SettleSave(Changes& changes, JobId job);
-// The same for every queued job that has a save or an orphan there. At every change of the node's state.
+// The same for every queued job that has a save or an orphan there, or whose save may be in its memory. At every change
+// of the node's state; of one that is removed, as it was. Costs what is there, however many jobs wait for other nodes.
 void SettleSavesOn(Changes& changes, NodeId node);
+void SettleSavesOnRemoved(Changes& changes, const Node& node);
+// The same for all nodes at once.
+void SettleAllSaves(Changes& changes);
 
 // The attempt goes on from `base`: if that is not its job's newest save, the newer ones are given up, and the steps
 // between are lost.

@@ -7,17 +7,13 @@
 #include <vector>
 
 #include "scheduler/core/lifecycle/health_act.h"
+#include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/suspicion.h"
 
 namespace glim::core {
 namespace {
-
-TimePoint HeardAt(const ClusterState& state, NodeId id) {
-  const auto live = state.liveness.find(id);
-  return std::max(live == state.liveness.end() ? TimePoint{} : live->second.last_heard, state.leader_since);
-}
 
 // A refused node is no silent one: its agent speaks, in words that are not understood.
 bool IsHeard(const Node& node) { return node.state == NodeState::kReady || node.state == NodeState::kRefused; }

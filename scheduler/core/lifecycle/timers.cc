@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/claims.h"
 #include "scheduler/core/lifecycle/cordon.h"
+#include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/learn.h"
@@ -34,24 +35,25 @@ TimePoint ReleaseBy(const Policy& policy, const Attempt& attempt) {
   return attempt.stop_at + policy.kill_after_term + policy.release_max;
 }
 
-// Counted from when this leader could order the start; a save that is being copied holds it up.
 TimePoint StartBy(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
-  TimePoint since = std::max(attempt.started_at, state.leader_since);
-  if (!IsShared(attempt.base)) {
-    for (const Task* task : TasksOf(state, attempt.id)) since = std::max(since, task->copied_at);
-  }
-  return since + policy.start_max;
+  return StartSince(state, attempt) + policy.start_max;
 }
 
-bool IsSilent(const ClusterState& state, NodeId node) { return state.FindNode(node)->state != NodeState::kReady; }
+// A node that was taken out already is not judged by what does not go there.
+bool IsToRelease(const ClusterState& state, const Task& task) {
+  return task.phase != TaskPhase::kReleased && state.FindNode(task.node)->state == NodeState::kReady;
+}
 
 // A stopped task that has not gone: quarantine its node, unless nobody can tell because the agent is silent.
 void JudgeRelease(Changes& changes, AttemptId id) {
   const Attempt& attempt = changes.attempt(id);
-  if (attempt.stop == StopCause::kNone || changes.now() < ReleaseBy(changes.policy(), attempt)) return;
+  const TimePoint due = ReleaseBy(changes.policy(), attempt);
+  if (attempt.stop == StopCause::kNone || changes.now() < due) return;
   std::vector<TaskId> stuck;
   for (const Task* task : TasksOf(changes.state(), id)) {
-    if (task->phase != TaskPhase::kReleased && !IsSilent(changes.state(), task->node)) stuck.push_back(task->id);
+    if (IsToRelease(changes.state(), *task) && IsHeardAt(changes.state(), changes.policy(), task->node, due)) {
+      stuck.push_back(task->id);
+    }
   }
   for (const TaskId task : stuck) Quarantine(changes, task);
 }
@@ -67,8 +69,9 @@ void EndSlowStart(Changes& changes, AttemptId id) {
 
 void JudgeAttempt(Changes& changes, AttemptId id) {
   const Attempt& attempt = changes.attempt(id);
-  if (attempt.state == AttemptState::kStarting &&
-      changes.now() >= StartBy(changes.state(), changes.policy(), attempt)) {
+  const TimePoint start_by = StartBy(changes.state(), changes.policy(), attempt);
+  if (attempt.state == AttemptState::kStarting && changes.now() >= start_by &&
+      AreHeardAt(changes.state(), changes.policy(), attempt, start_by)) {
     EndSlowStart(changes, id);
   }
   AdvanceAgreement(changes, id);
@@ -91,21 +94,20 @@ void Earliest(Deadline& best, TimePoint at, DeadlineKind kind, JobId job = {}) {
 void WakeOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, Deadline& wake) {
   const JobId job = attempt.id.job;
   if (attempt.state == AttemptState::kStarting) {
-    Earliest(wake, StartBy(state, policy, attempt), DeadlineKind::kStart, job);
+    Earliest(wake, JudgedAt(state, policy, attempt, StartBy(state, policy, attempt)), DeadlineKind::kStart, job);
   }
   if (attempt.stop != StopCause::kNone) {
-    // Only tasks whose agent can be heard are judged: waking for the others would spin.
+    const TimePoint due = ReleaseBy(policy, attempt);
     for (const Task* task : TasksOf(state, attempt.id)) {
-      if (task->phase != TaskPhase::kReleased && !IsSilent(state, task->node)) {
-        Earliest(wake, ReleaseBy(policy, attempt), DeadlineKind::kRelease, job);
-        break;
-      }
+      if (!IsToRelease(state, *task)) continue;
+      Earliest(wake, JudgedAt(state, policy, task->node, due), DeadlineKind::kRelease, job);
     }
     return;
   }
   if (const Agreement* agreement = attempt.open_agreement()) {
-    if (agreement->state == AgreementState::kNotifying) Earliest(wake, agreement->agree_by, DeadlineKind::kAgree, job);
-    Earliest(wake, agreement->deadline, DeadlineKind::kInterrupt, job);
+    const TimePoint agree_by = JudgedAt(state, policy, attempt, agreement->agree_by);
+    if (agreement->state == AgreementState::kNotifying) Earliest(wake, agree_by, DeadlineKind::kAgree, job);
+    Earliest(wake, JudgedAt(state, policy, attempt, agreement->deadline), DeadlineKind::kInterrupt, job);
   }
 }
 
@@ -178,7 +180,7 @@ void ApplyLeaderStarted(Changes& changes) {
     });
     changes.Note(HistoryKind::kNodeSilent, {}, id, changes.node(id).message);
   }
-  for (const NodeId id : nodes) SettleSavesOn(changes, id);
+  SettleAllSaves(changes);
   ReviewValidations(changes);
   ReviewClaims(changes);    // its policy may be another one: a uid may be refused
   BeginCrossings(changes);  // its policy may be another one: the links may carry more now
@@ -203,7 +205,7 @@ Deadline NextDeadline(const ClusterState& state, const Policy& policy) {
   }
   Earliest(wake, NextSilence(state, policy), DeadlineKind::kSilence);
   Earliest(wake, NextSweep(state), DeadlineKind::kToken);
-  Earliest(wake, NextCordonTimer(state), DeadlineKind::kCordon);
+  Earliest(wake, NextCordonTimer(state, policy), DeadlineKind::kCordon);
   Earliest(wake, NextReservationTurn(state), DeadlineKind::kReservation);
   Earliest(wake, NextStall(state), DeadlineKind::kStall);
   Earliest(wake, NextLemonEnd(state, policy), DeadlineKind::kLemon);

@@ -7,7 +7,8 @@
 namespace glim::core {
 namespace {
 
-// Until it has got its save, an attempt may be silent for as long as that takes.
+constexpr std::int64_t kRestores = 5;  // a restore may take so many times as long as the last one
+
 bool IsRestoring(const ClusterState& state, const Attempt& attempt) {
   if (attempt.base.step < 0 || attempt.last_step >= 0 || attempt.durable_step >= 0) return false;
   for (const Task* task : TasksOf(state, attempt.id)) {
@@ -30,9 +31,14 @@ void MoveLook(WatchBook& book, AttemptId id, TimePoint due) {
 Duration AwayFrom(const Policy& policy) { return policy.node_lost_after / 4; }
 
 bool MayBeJudged(const ClusterState& state, const Attempt& attempt) {
-  const bool runs = attempt.state == AttemptState::kRunning && attempt.stop == StopCause::kNone &&
-                    !attempt.open_agreement() && state.FindJob(attempt.id.job)->state == JobState::kRunning;
-  return runs && !IsRestoring(state, attempt);
+  return attempt.state == AttemptState::kRunning && attempt.stop == StopCause::kNone && !attempt.open_agreement() &&
+         state.FindJob(attempt.id.job)->state == JobState::kRunning;
+}
+
+TimePoint RestoreBy(const Changes& changes, const Attempt& attempt) {
+  if (!IsRestoring(changes.state(), attempt)) return {};
+  const Duration measured = changes.job(attempt.id.job).restore_cost * kRestores;
+  return attempt.running_at + std::max(changes.policy().health.no_progress_min, measured);
 }
 
 bool AllNodesAreHeard(const Changes& changes, const Attempt& attempt) {

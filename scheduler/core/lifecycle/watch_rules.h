@@ -9,8 +9,11 @@ namespace glim::core {
 // From when on an agent counts as away, as in silence.cc.
 Duration AwayFrom(const Policy& policy);
 
-// It simply runs: nobody has asked anything of it, and it has got its save.
+// It simply runs: nobody has asked anything of it.
 bool MayBeJudged(const ClusterState& state, const Attempt& attempt);
+
+// Until then it is no wonder that it is silent: it goes on from a save, and has not said that it got it. 0: it has.
+TimePoint RestoreBy(const Changes& changes, const Attempt& attempt);
 
 bool AllNodesAreHeard(const Changes& changes, const Attempt& attempt);
 

@@ -23,6 +23,16 @@ Duration LimitOf(const Changes& changes, AttemptId id, const Watched& watched) {
   return NoProgressLimit(changes.policy(), job, std::max(job.longest_gap, watched.longest));
 }
 
+// When it is judged if no sign comes before.
+TimePoint LimitAt(const Changes& changes, AttemptId id, const Watched& watched) {
+  return std::max(watched.last + LimitOf(changes, id, watched), RestoreBy(changes, changes.attempt(id)));
+}
+
+// Whether it had got its save by its last sign: how long a restore takes is no measure of what comes after it.
+bool HadBegun(const Attempt& attempt) {
+  return attempt.base.step < 0 || attempt.last_step >= 0 || attempt.durable_step >= 0;
+}
+
 // Whether signs of it would be heard of: its agents tell of output, or its ranks of steps.
 bool CanTell(const Attempt& attempt, const Watched& watched) { return watched.told || attempt.last_step >= 0; }
 
@@ -55,14 +65,15 @@ void EndStall(Changes& changes, AttemptId id, Duration silent) {
 
 void SeeSign(Changes& changes, AttemptId id, Watched& watched) {
   const Duration gap = changes.now() - watched.last;
-  const bool counts = CanTell(changes.attempt(id), watched) && MayBeJudged(changes.state(), changes.attempt(id));
+  const Attempt& attempt = changes.attempt(id);
+  const bool counts = CanTell(attempt, watched) && HadBegun(attempt) && MayBeJudged(changes.state(), attempt);
   watched.last = changes.now();
   if (counts) watched.longest = std::max(watched.longest, gap);
   if (counts) LearnGap(changes, id.job, gap);
   const TimePoint since = changes.attempt(id).stalled_since;
   if (since) EndStall(changes, id, changes.now() - since);
   // Else it is looked at when its moment comes, and then given a new one; a later one is its GPUs' alone.
-  const TimePoint limit = watched.last + LimitOf(changes, id, watched);
+  const TimePoint limit = LimitAt(changes, id, watched);
   if (since || !watched.due || watched.due > limit) LookAt(changes, id, limit);
 }
 
@@ -103,7 +114,7 @@ void EndQuestion(Changes& changes, AttemptId id, Watched& watched) {
   changes.SyncAttempt(changes.attempt(id));
   if (!RestartsOnHang(changes.job(id.job), changes.attempt(id))) return LookAt(changes, id, {});
   // The question may be the last leader's, and this one has not counted for long enough.
-  const TimePoint limit = watched.last + LimitOf(changes, id, watched);
+  const TimePoint limit = LimitAt(changes, id, watched);
   if (changes.now() < limit) return LookAt(changes, id, limit);
   LookAt(changes, id, {});
   const std::vector<NodeId> nodes = changes.attempt(id).nodes;
@@ -125,7 +136,7 @@ void JudgeStall(Changes& changes, AttemptId id) {
     watched.last = changes.now();
     return LookAt(changes, id, changes.now() + LimitOf(changes, id, watched));
   }
-  const TimePoint limit = watched.last + LimitOf(changes, id, watched);
+  const TimePoint limit = LimitAt(changes, id, watched);
   if (!AllNodesAreHeard(changes, *attempt)) {
     return LookAt(changes, id, std::max(limit, changes.now() + changes.policy().node_lost_after));
   }
@@ -160,7 +171,7 @@ bool AllHaveAnswered(const ClusterState& state, AttemptId id, const Watched& wat
 
 void Excuse(Changes& changes, AttemptId id, Duration away) {
   const auto it = changes.watch().attempts.find(id);
-  if (it == changes.watch().attempts.end()) return;
+  if (it == changes.watch().attempts.end() || changes.attempt(id).state != AttemptState::kRunning) return;
   Watched& watched = it->second;
   watched.last = std::min(changes.now(), watched.last + away);
   if (watched.gpu_last) watched.gpu_last = std::min(changes.now(), watched.gpu_last + away);

@@ -1,6 +1,8 @@
 #include "scheduler/core/lifecycle/yield.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "scheduler/core/model/interrupt_terms.h"
 
@@ -13,6 +15,14 @@ constexpr Duration kPauseMost = Minutes(10);
 // Before that an attempt that leaves by itself is short. What the job says of itself makes it longer at most.
 Duration ShortRun(const Policy& policy, const Job& job) {
   return std::max({MinRunOf(policy, job), DefaultMinRun(policy), kPauseLeast});
+}
+
+// Whose job the ended attempt was asked for. An agreement that was opened again has no preemptor: the one that had been
+// withdrawn says it (agreement_machine.h).
+const std::string& AskedFor(const Attempt& ended) {
+  const std::vector<Agreement>& all = ended.agreements;
+  const bool again = all.size() > 1 && !all.back().preemptor && all[all.size() - 2].state == AgreementState::kWithdrawn;
+  return again ? all[all.size() - 2].preemptor_user : all.back().preemptor_user;
 }
 
 }  // namespace
@@ -64,7 +74,7 @@ bool LostMoreThanItsQuantum(const Policy& policy, const Job& job, const Attempt&
 bool ComesFirst(const Job& job, const Attempt& ended) {
   const Agreement* by = LeftBy(ended);
   if (!by) return false;
-  return by->moved || (by->swap_aborted && by->preemptor_user != job.user);
+  return by->moved || (by->swap_aborted && AskedFor(ended) != job.user);
 }
 
 Duration QuantumLeft(const Policy& policy, const Attempt* last, Duration quantum, TimePoint now) {

@@ -310,6 +310,19 @@ TEST(AbortedSwap, WhoPreemptsThemselvesAgainAndAgainKeepsNobodyWaiting) {
   EXPECT_LE(waited(true), waited(false));
 }
 
+// The preemptor went away, and a rank had left already: it is asked again, for nobody.
+TEST(AbortedSwap, OpenedAgainItIsStillItsOwnUsersDoing) {
+  Attempt ended;
+  Agreement& withdrawn = ended.agreements.emplace_back();
+  withdrawn.state = AgreementState::kWithdrawn;
+  withdrawn.preemptor_user = "eve";
+  Agreement& again = ended.agreements.emplace_back();
+  again.state = AgreementState::kEnded;
+  again.swap_aborted = true;
+  EXPECT_FALSE(ComesFirst(testing::JobRow(1, Spec(1), "eve"), ended));
+  EXPECT_TRUE(ComesFirst(testing::JobRow(1, Spec(1), "ann"), ended));
+}
+
 TEST(AbortedSwap, WhoHasWaitedForAQuantumSinceHasAWholeOne) {
   Attempt last;
   last.outcome = Outcome::kInterrupted;

@@ -167,6 +167,9 @@ void ClusterState::IndexJob(const Job& row, bool add) {
 void ClusterState::IndexAttempt(const Attempt& row, bool add) {
   const Job* job = FindJob(row.id.job);
   GLIM_CHECK(job, "attempt " + ToString(row.id) + " without a job");
+  for (const NodeId node : row.replicas) {
+    if (node) AddTo(index_.replicas_on, node, row.id, add);
+  }
   if (row.state == AttemptState::kEnded) return;
   AddTo(index_.live, job->spec->pool, row.id, add);
   if (const TimePoint at = LimitAt(*job, row)) AddTo(index_.limits, std::pair(at, row.id), add);

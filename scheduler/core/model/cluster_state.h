@@ -143,6 +143,7 @@ struct Index {
   std::map<AttemptId, std::set<NodeId>> claims;                                      // nodes whose claim it is
   std::map<std::pair<std::string, std::string>, std::set<NodeId>> replica_services;  // ready nodes, by (zone, leaf)
   std::map<NodeId, std::uint32_t> replica_copies;          // of attempts that have not ended, by who takes them
+  std::map<NodeId, std::set<AttemptId>> replicas_on;       // of all attempts: who may have copies of theirs in memory
   std::map<std::string, PoolSaves> saves;                  // by pool
   std::map<AttemptId, std::set<std::string>> job_tokens;   // tokens of attempts, by id
   std::set<std::pair<TimePoint, std::string>> token_ends;  // tokens that expire

@@ -25,7 +25,7 @@ void CountIn(EndedRows& rows, const Job& row, std::int64_t bytes, bool add) {
 void KeptJobs::Count(const Job& row, bool add) {
   const std::int64_t bytes = SpecBytes(*row.spec) + TaleBytes(row);
   if (IsTerminal(row.state)) {
-    CountIn(ended, row, bytes, add);
+    CountIn(row.validates ? measured : ended, row, bytes, add);
     EndedRows& mine = ended_by_user[row.user];
     CountIn(mine, row, bytes, add);
     if (mine.by_end.empty()) ended_by_user.erase(row.user);

@@ -27,7 +27,8 @@ struct EndedRows {
 struct KeptJobs {
   JobSums unfinished;                                 // of everybody
   std::map<std::string, JobSums> unfinished_by_user;  // who has none is not there; so below
-  EndedRows ended;                                    // of everybody
+  EndedRows ended;                                    // of all users
+  EndedRows measured;  // the cluster's own that measure nodes (validation.h): not ended's
   std::map<std::string, EndedRows> ended_by_user;
   friend bool operator==(const KeptJobs&, const KeptJobs&) = default;
 

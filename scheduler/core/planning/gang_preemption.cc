@@ -227,7 +227,9 @@ std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, c
   return {};
 }
 
-std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& asker, const Field& field) {
+namespace {
+
+std::optional<GangPreemption> CheapestAmong(Pass& pass, const Asker& asker, const Field& field) {
   const JobSpec& spec = *asker.job->spec;
   std::optional<GangPreemption> best;
   const auto cost = [](const GangPreemption& s) {
@@ -251,6 +253,18 @@ std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& as
   }
   if (best && trace) TellChosen(trace, *best);
   return best;
+}
+
+}  // namespace
+
+std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& asker, const Field& field) {
+  const auto left_out = [](const Candidate& c) { return c.left_out; };
+  if (std::any_of(field.candidates.begin(), field.candidates.end(), left_out)) {
+    Field others = field;
+    std::erase_if(others.candidates, left_out);
+    if (auto preemption = CheapestAmong(pass, asker, others)) return preemption;
+  }
+  return CheapestAmong(pass, asker, field);
 }
 
 bool MayHoldBack(const Pass& pass, const Asker& asker) {

@@ -14,7 +14,7 @@ namespace glim::core {
 std::vector<NodeId> PlaceWithoutVictims(const Pass& pass, const JobSpec& spec, const Field& field);
 
 // The cheapest in one zone, else over a link: its holder is among the victims, or the displaced, where the link cannot
-// be had otherwise.
+// be had otherwise. Nodes that are left out for the job are taken only where the others do not do.
 std::optional<GangPreemption> CheapestGangPreemption(Pass& pass, const Asker& asker, const Field& field);
 
 // Has it waited long enough to?

@@ -1,4 +1,7 @@
 // Step 5 of the planning pass: whom it interrupts, and whom it leaves alone.
+#include <functional>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "scheduler/core/planning/planner.h"
@@ -197,6 +200,54 @@ TEST(MakePlanPurity, ReadsAndDecidesAlikeEveryTime) {
   EXPECT_EQ(*first.verdicts, *second.verdicts);
   EXPECT_EQ(first.look_again, second.look_again);
   c.Check();
+}
+
+// Two jobs of a lower class, the cheaper one where the urgent one's storage hung, or where an operator moved it off.
+struct LeftOut {
+  Cluster c{Zones{.nodes = 2}, Patient()};
+  JobId cheap = c.Running(Spec(1, kLow)), dear = c.Running(Spec(1, kLow));
+  JobId urgent;
+  LeftOut() {
+    EXPECT_EQ(c.attempt(cheap).nodes[0], NodeId(1));
+    c.Advance(Minutes(30));
+    c.Save(cheap, 10);
+    urgent = c.Submit(Spec(1, kHigh), "bob");
+    EXPECT_EQ(c.attempt(urgent).victims, (std::vector<AttemptId>{{cheap, 1}})) << "it is the cheaper one";
+  }
+  // As it would have been planned, had the job these nodes left out.
+  Plan PlanWith(const std::function<void(Job&)>& change) {
+    ClusterState state = ClusterState::Of(c.state().tables());
+    for (const NodeId id : {NodeId(1), NodeId(2)}) {
+      Node node = *state.FindNode(id);
+      node.claim = {};
+      state.Put(node);
+    }
+    Attempt victim = *state.FindAttempt({cheap, 1});
+    victim.agreements.clear();
+    state.Put(victim);
+    state.EraseAttempt({urgent, 1});
+    Job job = *state.FindJob(urgent);
+    job.state = JobState::kQueued;
+    job.attempts = 0;
+    change(job);
+    state.Put(job);
+    return MakePlan(state, c.policy(), c.now());
+  }
+};
+
+TEST(InterruptStep, TakesNoNodeThatTheJobIsKeptOffWhileOthersDo) {
+  LeftOut l;
+  const auto nodes_of = [](const Plan& plan) {
+    return plan.starts.size() == 1 ? plan.starts[0].nodes : std::vector<NodeId>();
+  };
+  EXPECT_EQ(nodes_of(l.PlanWith([](Job&) {})), std::vector{NodeId(1)});
+  EXPECT_EQ(nodes_of(l.PlanWith([](Job& job) { job.moved_off = {NodeId(1)}; })), std::vector{NodeId(2)});
+  EXPECT_EQ(nodes_of(l.PlanWith([](Job& job) { job.hung_on = {NodeId(1)}; })), std::vector{NodeId(2)});
+  EXPECT_EQ(nodes_of(l.PlanWith([](Job& job) {
+              job.hung_on = {NodeId(1), NodeId(2)};
+            })),
+            std::vector{NodeId(1)})
+      << "no other does";
 }
 
 }  // namespace

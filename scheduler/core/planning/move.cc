@@ -58,12 +58,14 @@ std::vector<NodeId> PlaceElsewhere(Pass& pass, const PassAttempt& moved, const s
 // One asker's look for a move.
 class Mover {
  public:
-  Mover(Pass& pass, const Asker& asker, const Field& field)
+  // `left_out`: nodes that the asker does not get, ascending.
+  Mover(Pass& pass, const Asker& asker, const Field& field, std::vector<NodeId> left_out)
       : pass_(pass),
         asker_(asker),
         spec_(*asker.job->spec),
         view_(pass.PoolOf(spec_.pool)),
         field_(field),
+        left_out_(std::move(left_out)),
         crosses_(MayCrossIn(pass, *asker.job)) {}
 
   std::optional<Move> Find(std::int64_t gain_gpu_ms, bool* considered) {
@@ -114,6 +116,7 @@ class Mover {
     for (const std::uint32_t i : field_.ask->nodes) {
       const PassNode& node = view_.nodes[i];
       if (StandingAt(view_.reserved, standing, i) == ReservedFor::kClosed) continue;
+      if (std::binary_search(left_out_.begin(), left_out_.end(), node.id)) continue;
       if (IsFree(node, asker_.priority)) {
         free_.push_back(CandidateOf(node, Tier::kFree, {}));
         ++free_in_[node.zone];
@@ -188,6 +191,7 @@ class Mover {
   const JobSpec& spec_;
   const PoolView& view_;
   const Field& field_;
+  const std::vector<NodeId> left_out_;
   const bool crosses_;
   std::vector<Candidate> free_;
   std::map<std::uint32_t, std::size_t> free_in_;          // by zone
@@ -203,7 +207,12 @@ std::optional<Move> CheapestMove(Pass& pass, const Asker& asker, const Field& fi
     return std::nullopt;
   }
   const JobSpec& spec = *asker.job->spec;
-  return Mover(pass, asker, field).Find(std::int64_t{spec.nodes} * spec.gpus_per_node * quantum.ms, considered);
+  const std::int64_t gain = std::int64_t{spec.nodes} * spec.gpus_per_node * quantum.ms;
+  std::vector<NodeId> left_out = LeftOutOf(*asker.job);
+  if (!left_out.empty()) {
+    if (auto move = Mover(pass, asker, field, std::move(left_out)).Find(gain, considered)) return move;
+  }
+  return Mover(pass, asker, field, {}).Find(gain, considered);
 }
 
 void KeepPlaces(Pass& pass) {

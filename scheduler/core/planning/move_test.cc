@@ -65,6 +65,25 @@ TEST(MoveStep, GathersWhatIsFreeInTwoZones) {
   EXPECT_EQ(h.c.job(h.in_b).interrupts, 0u);
 }
 
+TEST(MoveStep, GathersNoNodeThatTheJobIsKeptOffWhileOthersDo) {
+  Halves h;
+  ClusterState state = ClusterState::Of(h.c.state().tables());
+  const JobId large = state.next_job_id;
+  Job job = testing::JobRow(large.value, Spec(4));
+  job.team = h.c.job(h.in_a).team;
+  job.submitted_at = job.queued_at = h.c.now();
+  job.moved_off = {h.c.attempt(h.in_a).nodes[0]};
+  state.Put(job);
+  Plan plan = MakePlan(state, h.c.policy(), h.c.now());
+  ASSERT_EQ(plan.starts.size(), 1u);
+  EXPECT_EQ(plan.starts[0].moved, (AttemptId{h.in_b, 1})) << "in z1 it would be where an operator moved it off";
+  job.moved_off.push_back(h.c.attempt(h.in_b).nodes[0]);
+  state.Put(job);
+  plan = MakePlan(state, h.c.policy(), h.c.now());
+  ASSERT_EQ(plan.starts.size(), 1u) << "there are no others";
+  EXPECT_EQ(plan.starts[0].moved, (AttemptId{h.in_a, 1}));
+}
+
 TEST(MoveStep, MovesWhosePreemptionCostIsLeast) {
   Halves h;
   h.c.Save(h.in_b, 10);

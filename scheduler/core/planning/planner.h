@@ -28,6 +28,10 @@ namespace glim::core {
 
 Plan MakePlan(const ClusterState& state, const Policy& policy, TimePoint now);
 
+// A pass that started something may have made others possible, or requeued whom it displaced: so often is looked once
+// more at one time, by Decide (core.h) and by trials (advice/what_if.h) alike.
+inline constexpr int kPassesMax = 8;
+
 // The same without the sums and the earlier answers that refuse most of a queue unseen: for tests of these. Slow.
 Plan MakePlanAskingEverybody(const ClusterState& state, const Policy& policy, TimePoint now);
 

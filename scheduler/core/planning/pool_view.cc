@@ -1,6 +1,7 @@
 #include "scheduler/core/planning/pool_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/core/model/allowed_paths.h"
 #include "scheduler/core/model/feasibility.h"
@@ -31,10 +32,12 @@ PassAttempt& AttemptIn(PoolView& view, AttemptId id) {
                            [](const PassAttempt& a, AttemptId wanted) { return a.id < wanted; });
 }
 
-PassNode* NodeIn(PoolView& view, NodeId id) {
+const PassNode* NodeIn(const PoolView& view, NodeId id) {
   const std::optional<std::size_t> at = view.layout ? view.layout->IndexOf(id) : std::nullopt;
   return at && *at < view.nodes.size() ? &view.nodes[*at] : nullptr;
 }
+
+PassNode* NodeIn(PoolView& view, NodeId id) { return const_cast<PassNode*>(NodeIn(std::as_const(view), id)); }
 
 PoolView& PoolViews::Of(const std::string& pool) {
   const auto [it, fresh] = pools_.try_emplace(pool);
@@ -138,42 +141,64 @@ std::map<std::string, std::size_t> PoolViews::ByName(const std::map<std::uint32_
   return by_name;
 }
 
-const AskView& PoolViews::AskOf(const Job& job) {
+PoolViews::AskKey PoolViews::KeyOf(const Job& job, const PoolLayout* layout) const {
   const JobSpec& spec = *job.spec;
-  if (last_asked_ == &spec && last_user_ == job.user) return *last_ask_;
-  const PoolView& view = Of(spec.pool);
-  const std::vector<bool> give = view.layout ? ListsThatGive(*view.layout, spec) : std::vector<bool>();
-  const std::vector<bool> take =
-      view.layout ? RulesThatTake(*view.layout, state_.accounts(), job.user) : std::vector<bool>();
-  const auto [it, fresh] = asks_.try_emplace({spec.pool, spec.gpus_per_node, spec.placement, give, take});
-  AskView& ask = it->second;
-  last_asked_ = &spec;
-  last_user_ = job.user;
-  last_ask_ = &ask;
-  if (!fresh) return ask;
-  ask.number = static_cast<std::uint32_t>(asks_.size());
+  AskKey key{spec.pool, {}, spec.placement.node, 0};
+  if (!layout) return key;
+  const std::vector<bool> give = ListsThatGive(*layout, spec);
+  const std::vector<bool> take = RulesThatTake(*layout, state_.accounts(), job.user);
+  key.kinds.reserve(layout->kinds.size());
+  for (const NodeKind& kind : layout->kinds) {
+    const bool fits = Fits(kind.labels, spec) && (give.empty() || give[kind.folders]);
+    const bool open = take.empty() || take[kind.users];
+    key.kinds.push_back(!fits ? Fit::kNo : open ? Fit::kOpen : Fit::kClosed);
+  }
+  key.zone_nodes_max = LargestZone(*layout, spec, take);
+  return key;
+}
+
+void PoolViews::FillAsk(AskView& ask, const AskKey& key, const Job& job, const PoolView& view) const {
+  const JobSpec& spec = *job.spec;
+  const std::vector<bool> give = ListsThatGive(*view.layout, spec);
+  const std::vector<bool> take = RulesThatTake(*view.layout, state_.accounts(), job.user);
   std::map<std::uint32_t, std::size_t> of_all;
-  for (std::uint32_t i = 0; i < view.nodes.size(); ++i) {
-    const Node& node = *view.nodes[i].row;
-    if (!IsMeant(node.name, spec) || !Fits(node.labels, spec)) continue;
-    if (!give.empty() && !give[view.layout->folders[i]]) continue;
-    ++of_all[view.nodes[i].zone];
-    if (take.empty() || take[view.layout->users[i]]) {
-      ask.nodes.push_back(i);
-      ++ask.by_zone[view.nodes[i].zone];
+  const auto add = [&](const PassNode& node) {
+    const auto at = static_cast<std::uint32_t>(&node - view.nodes.data());
+    if (!Fits(node.row->labels, spec) || !(give.empty() || give[view.layout->folders[at]])) return;
+    ++of_all[node.zone];
+    if (take.empty() || take[view.layout->users[at]]) {
+      ask.nodes.push_back(at);
+      ++ask.by_zone[node.zone];
     } else {
-      ++ask.closed[view.layout->users[i]];
+      ++ask.closed[view.layout->users[at]];
     }
+  };
+  if (key.node.empty()) {
+    for (const PassNode& node : view.nodes) add(node);
+  } else if (const auto named = state_.index().node_by_name.find(key.node);
+             named != state_.index().node_by_name.end()) {
+    if (const PassNode* node = NodeIn(view, named->second)) add(*node);
   }
   const auto by_name = ByName(ask.by_zone);
-  ask.zone_nodes_max = view.layout ? LargestZone(*view.layout, spec, take) : 0;
+  ask.zone_nodes_max = key.zone_nodes_max;
   ask.most_in_zone = MostInOneZone(by_name);
   ask.most_over_link = MostOverALink(by_name, state_.accounts().links);
-  if (ask.closed.empty()) return ask;
+  if (ask.closed.empty()) return;
   ask.closed_words = ClosedInWords(*view.layout, ask.closed, state_.accounts());
   ask.all_in_zone = MostInOneZone(ByName(of_all));
   ask.all_over_link = MostOverALink(ByName(of_all), state_.accounts().links);
-  return ask;
+}
+
+const AskView& PoolViews::AskOf(const Job& job) {
+  if (last_asked_ == job.spec.get() && last_user_ == job.user) return *last_ask_;
+  const PoolView& view = Of(job.spec->pool);
+  const auto [it, fresh] = asks_.try_emplace(KeyOf(job, view.layout));
+  last_asked_ = job.spec.get();
+  last_user_ = job.user;
+  last_ask_ = &it->second;
+  if (fresh) it->second.number = static_cast<std::uint32_t>(asks_.size());
+  if (fresh && view.layout) FillAsk(it->second, it->first, job, view);
+  return it->second;
 }
 
 }  // namespace glim::core

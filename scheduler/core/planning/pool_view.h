@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "scheduler/core/model/node_users.h"
@@ -61,6 +60,7 @@ struct PoolView {
 // It must be there.
 PassAttempt& AttemptIn(PoolView& view, AttemptId id);
 // Null of a node that is not in the pool.
+const PassNode* NodeIn(const PoolView& view, NodeId id);
 PassNode* NodeIn(PoolView& view, NodeId id);
 
 // Which nodes a job could be on at all.
@@ -105,9 +105,19 @@ class PoolViews {
   const Urgencies& urgencies_;
   const Reserved& reserved_;
   std::map<std::string, PoolView> pools_;
-  // By the pool's lists of folders, too, that give the job what it names (allowed_paths.h), and by the rules that take
-  // its user's jobs (node_users.h).
-  std::map<std::tuple<std::string, std::uint32_t, Placement, std::vector<bool>, std::vector<bool>>, AskView> asks_;
+  // By what a job could be on, and not by its words: there are as many ways to say something as users like.
+  enum class Fit : std::uint8_t { kNo, kClosed, kOpen };  // kClosed: it runs no job of its user (node_users.h)
+  struct AskKey {
+    std::string pool;
+    std::vector<Fit> kinds;  // beside PoolLayout::kinds
+    std::string node;        // placement.node
+    std::size_t zone_nodes_max = 0;
+    friend auto operator<=>(const AskKey&, const AskKey&) = default;
+  };
+  AskKey KeyOf(const Job& job, const PoolLayout* layout) const;
+  void FillAsk(AskView& ask, const AskKey& key, const Job& job, const PoolView& view) const;
+
+  std::map<AskKey, AskView> asks_;
   const JobSpec* last_asked_ = nullptr;  // whose view is last_ask_: a job is asked about many times in a row
   std::string last_user_;                // beside it
   const AskView* last_ask_ = nullptr;

@@ -9,8 +9,8 @@
 
 namespace glim::server {
 
-// How long a write in flight may take once a stream has ended: so that the peer learns why. One that no longer reads would
-// take for ever.
+// How long a write in flight may take once a stream has ended: so that the peer learns why. One that no longer reads
+// would take for ever.
 inline constexpr auto kLastWriteMax = std::chrono::seconds(1);
 
 // Bound::kAgentHellos is to be released at the hello, the rest at the stream's end.

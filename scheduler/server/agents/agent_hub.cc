@@ -1,15 +1,13 @@
 #include "scheduler/server/agents/agent_hub.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "scheduler/core/lifecycle/heard.h"
 #include "sdk/log/log.h"
 
 namespace glim::server {
 
-Duration AgentHub::ReportEvery() const {
-  return std::clamp(loop_->policy()->node_lost_after / 12, Milliseconds(20), Seconds(5));
-}
+Duration AgentHub::ReportEvery() const { return core::ReportEvery(*loop_->policy()); }
 
 void AgentHub::SyncNodes(const std::set<core::NodeId>& nodes) {
   strand_->Post([this, nodes] {

@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kNodesNamedMax = 1000;
 
-core::ClusterState CopyOf(const Snapshot& snapshot) {
-  core::ClusterState state = core::ClusterState::Of(snapshot.tables);
-  state.outage = snapshot.outage;
-  return state;
-}
-
 void StartToProto(const core::ClusterState& state, const core::Trial& trial, v1::PlannedStart* out) {
   const core::PlannedStart& start = *trial.start;
   out->set_priority(core::ToString(start.charged));
@@ -85,7 +79,7 @@ Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request
   }
   JobToProto(snapshot, *job, AttemptsShown::kAll, now, response->mutable_job());
   if (job->state != core::JobState::kQueued) return Status::Ok();
-  core::WhatIf what_if(CopyOf(snapshot), *snapshot.policy, now);
+  core::WhatIf what_if(CopyOfState(snapshot), *snapshot.policy, now);
   const core::Explanation explanation = what_if.Explain(job->id);
   OutlookToProto(explanation, response->mutable_outlook());
   for (const core::Counterfactual& counterfactual : explanation.counterfactuals) {
@@ -99,7 +93,7 @@ Status ExplainJob(const Snapshot& snapshot, const v1::ExplainJobRequest& request
 }
 
 Status PlanJobs(const Snapshot& snapshot, const core::SubmitJobs& event, TimePoint now, v1::PlanJobResponse* response) {
-  core::ClusterState state = CopyOf(snapshot);
+  core::ClusterState state = CopyOfState(snapshot);
   core::SubmitJobs check = event;
   check.validate_only = true;
   const core::Event event_of_check{0, now, std::move(check)};

@@ -39,8 +39,7 @@ std::optional<core::Seen<core::Reservation>> ExpectedOf(const std::string& expec
 
 void AddOthersOn(const Snapshot& snapshot, const core::Reservation& row, TimePoint now,
                  v1::SetReservationResponse* response) {
-  const std::vector<core::AttemptId> others =
-      core::OthersOn(core::ClusterState::Of(snapshot.tables), *snapshot.policy, row, now);
+  const std::vector<core::AttemptId> others = core::OthersOn(CopyOfState(snapshot), *snapshot.policy, row, now);
   for (std::size_t i = 0; i < others.size() && i < kOthersSaidMax; ++i) {
     *response->add_jobs() = VictimOf(snapshot, *snapshot.tables.attempts.Find(others[i]), now);
   }

@@ -14,12 +14,6 @@
 namespace glim::server {
 namespace {
 
-core::ClusterState StateOf(const Snapshot& snapshot) {
-  core::ClusterState state = core::ClusterState::Of(snapshot.tables);
-  state.outage = snapshot.outage;
-  return state;
-}
-
 void TimingToProto(const Timings& timings, v1::Timing* out) {
   out->set_count(timings.count);
   out->set_last_us(timings.last_us);
@@ -31,13 +25,10 @@ void TimingToProto(const Timings& timings, v1::Timing* out) {
 }
 
 // What falls due then, in words: a timer of the core, or the planner's own.
-std::string DueInWords(const Snapshot& snapshot, const PassFigures& figures, TimePoint leads_since) {
+std::string DueInWords(const Snapshot& snapshot, const PassFigures& figures) {
   if (!figures.next_deadline) return "";
   if (figures.next_deadline == figures.look_again) return "the planner looks again: what protects a job from it ends";
-  core::ClusterState state = StateOf(snapshot);
-  state.liveness = *snapshot.liveness;
-  state.leader_since = leads_since;
-  return core::InWords(core::NextDeadline(state, *snapshot.policy));
+  return core::InWords(core::NextDeadline(CopyOfState(snapshot), *snapshot.policy));
 }
 
 void StatusToProto(const SchedulerLoop& loop, const std::string& policy_source, v1::GetSchedStatusResponse* out) {
@@ -64,7 +55,7 @@ void StatusToProto(const SchedulerLoop& loop, const std::string& policy_source, 
   out->set_jobs_live(static_cast<std::uint32_t>(live));
   out->set_inbox(static_cast<std::uint32_t>(loop.waiting()));
   out->set_next_deadline_at_ms(figures.next_deadline.ms);
-  out->set_next_deadline(DueInWords(*snapshot, figures, loop.leads_since()));
+  out->set_next_deadline(DueInWords(*snapshot, figures));
   out->set_store(loop.store_name());
   out->set_store_away_since_ms(snapshot->stale_since.ms);
   out->set_store_away_why(snapshot->stale_why);
@@ -90,7 +81,7 @@ Status NotQueued(const Snapshot& snapshot, const core::Job& job) {
 }
 
 Status Trace(const Snapshot& snapshot, core::JobId id, TimePoint now, v1::TraceJobResponse* response) {
-  core::WhatIf what_if(StateOf(snapshot), *snapshot.policy, now);
+  core::WhatIf what_if(CopyOfState(snapshot), *snapshot.policy, now);
   const core::WhatIf::Traced traced = what_if.Trace(id);
   response->set_job_id(id.value);
   response->set_verdict(traced.starts ? "starts" : "waits");

@@ -212,7 +212,7 @@ void OpenConnections::ForgetEnded() {
 std::optional<Duration> OpenConnections::EndGreedyStrangers(TimePoint now) {
   const std::lock_guard lock(mutex_);
   ForgetEnded();
-  if (strangers_.empty() && ended_.empty() && over_at_ <= now) return std::nullopt;
+  if (strangers_.empty() && ended_.empty()) return std::nullopt;
   std::vector<std::uint64_t> ended;
   for (const auto& [turn, cookie] : strangers_) {
     const Row& row = open_.at(cookie);
@@ -224,16 +224,8 @@ std::optional<Duration> OpenConnections::EndGreedyStrangers(TimePoint now) {
     }
   }
   for (const std::uint64_t cookie : ended) EndAndForget(cookie);
-  if (!ended.empty()) over_at_ = now + kFlood;
   const auto pause = Milliseconds(static_cast<std::int64_t>(strangers_.size() / kStrangersPerMillisecond));
   return std::max(pause, kLookLeast);
-}
-
-bool OpenConnections::FloodIsOver(TimePoint now) {
-  const std::lock_guard lock(mutex_);
-  if (!over_at_ || now < over_at_ || !ended_.empty()) return false;
-  over_at_ = {};
-  return true;
 }
 
 std::set<std::string> OpenConnections::Strangers() const {
@@ -256,7 +248,7 @@ std::size_t OpenConnections::EndStrangersWhoBegan(const std::map<std::string, st
     const bool floods = count > kCallsAtOnce + seconds * kCallsEachSecond;
     const bool goes_on = offender && count >= *offender && now - row.since >= kProvesWithin;
     if (!floods && !goes_on) continue;
-    if (floods) over_at_ = flooded_until_ = now + kFlood;
+    if (floods) flooded_until_ = now + kFlood;
     ended_.push_back({row.fd, found->second});
     EndAndForget(found->second);
     ++ended;

@@ -60,9 +60,6 @@ class OpenConnections {
   // costs a processor, or take no answers, which pile up. And those who sent more than a few calls can be: a connection
   // whose token counts is a stranger's until its first call is there. When to look again; none: there is no stranger.
   std::optional<Duration> EndGreedyStrangers(TimePoint now);
-  // Once after strangers were ended for what they sent or began, and it is over: what they held is the allocator's,
-  // which keeps it.
-  bool FloodIsOver(TimePoint now);
   // Strangers' peers.
   std::set<std::string> Strangers() const;
   // Ends strangers who have begun more calls than strangers do; how many. `offender`: one of them was refused again and
@@ -111,7 +108,6 @@ class OpenConnections {
   std::uint64_t turns_ = 0;
   std::vector<Socket> ended_;  // and not closed yet by gRPC: what it has read of them it still works off
   TimePoint flooded_until_;    // strangers began more calls than they do
-  TimePoint over_at_;          // a flood of any kind; 0: there was none
   TimePoint looked_at_;        // with no room for anybody
 };
 

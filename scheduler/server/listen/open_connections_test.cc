@@ -197,22 +197,6 @@ TEST_F(OpenConnectionsTest, StrangersWhoBeginMoreCallsThanStrangersDoAreEnded) {
   EXPECT_THAT(ended_, ElementsAre(Cookie(2)));
 }
 
-// What they held is given back then: not while it goes on, and not again and again.
-TEST_F(OpenConnectionsTest, AFloodIsOverOnce) {
-  Make(5, 10);
-  EXPECT_FALSE(open_->FloodIsOver(kStart));
-  EXPECT_TRUE(TakeStranger("a", 1) && TakeStranger("a", 2));
-  EXPECT_EQ(open_->EndStrangersWhoBegan({{"a:1", 900}}, kStart), 1U);
-  out_ = {{Cookie(2), 1 << 20}};
-  EXPECT_TRUE(open_->EndGreedyStrangers(kStart + Milliseconds(900)));
-  EXPECT_FALSE(open_->FloodIsOver(kStart + Milliseconds(1'500))) << "one more was ended meanwhile";
-  EXPECT_FALSE(open_->FloodIsOver(kStart + Seconds(5))) << "gRPC still works off what it has read";
-  closed_ = {Cookie(1), Cookie(2)};
-  EXPECT_FALSE(open_->EndGreedyStrangers(kStart + Seconds(5))) << "nobody is left to be looked at";
-  EXPECT_TRUE(open_->FloodIsOver(kStart + Seconds(5)));
-  EXPECT_FALSE(open_->FloodIsOver(kStart + Seconds(6)));
-}
-
 // gRPC does not tell whose connection it was: who has begun so many, and shown nothing in all this time.
 TEST_F(OpenConnectionsTest, AStrangerWhoGoesOnAtTheBoundIsEndedThoughNotMany) {
   Make(5, 10);

@@ -1,6 +1,5 @@
 #include "scheduler/server/listen/port_acceptor.h"
 
-#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -167,7 +166,6 @@ int PortAcceptor::LookAtStrangers() {
   const TimePoint now = SteadyNow();
   if (now >= look_at_) {
     const auto pause = open_->EndGreedyStrangers(now);
-    if (open_->FloodIsOver(now)) ::malloc_trim(0);
     look_at_ = now + pause.value_or(Duration());
     if (!pause) return -1;
   }

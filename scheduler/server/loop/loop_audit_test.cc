@@ -6,6 +6,7 @@
 #include <future>
 
 #include "scheduler/server/loop/audit_check.h"
+#include "scheduler/server/loop/store_clock.h"
 #include "scheduler/server/testing/obedient_store.h"
 #include "scheduler/server/testing/test_server.h"
 
@@ -26,6 +27,7 @@ class LoopAuditTest : public ::testing::Test {
     options.clock = [this] { return TimePoint{now_ms_.load()}; };
     options.store_retry = Milliseconds(5);
     options.denied_max = denied_max;
+    data_->marks[kClockMark] = std::to_string(now_ms_.load());  // days pass between two starts here
     auto loop = SchedulerLoop::Open(std::move(options), std::make_unique<ObedientStore>(orders_, data_));
     ASSERT_TRUE(loop.ok()) << loop.status().message();
     loop_ = std::move(loop).value();

@@ -7,6 +7,7 @@
 
 #include "scheduler/server/loop/state_log.h"
 #include "scheduler/server/loop/store_away.h"
+#include "scheduler/server/loop/store_clock.h"
 #include "sdk/base/check.h"
 #include "sdk/log/log.h"
 
@@ -320,8 +321,8 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   // a copy a batch.
   const bool liveness_due = membership || now - liveness_at_ >= Seconds(1);
   const bool rows = result.mutations > 0 || revision_ != before->revision;
-  const bool soft =
-      before->verdicts != state_->verdicts || before->outage != state_->outage || before->policy != policy_;
+  const bool soft = before->verdicts != state_->verdicts || before->outage != state_->outage ||
+                    before->leader_since != state_->leader_since || before->policy != policy_;
   if (!rows && !soft && !liveness_due) return;
 
   if (before->outage != state_->outage) LogOutage(state_->outage);
@@ -331,6 +332,7 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   next->verdicts = state_->verdicts;
   next->policy = policy_;
   next->liveness = liveness_due ? std::make_shared<const LivenessMap>(state_->liveness) : before->liveness;
+  next->leader_since = state_->leader_since;
   next->outage = state_->outage;
   next->epoch = epoch_;
   next->revision = revision_;
@@ -364,6 +366,7 @@ void SchedulerLoop::PruneHistory(TimePoint now) {
   // Bounded work a call: while there is more, go on soon; else look again in an hour.
   const bool more = (gone.ok() && *gone > 0) || (trimmed.ok() && *trimmed > 0) || (audit.ok() && *audit > 0);
   prune_at_ = now + (more ? Seconds(1) : Hours(1));
+  if (!more) NoteClock(epoch_, now, store_.get());
 }
 
 void SchedulerLoop::Fail(const Status& status, std::vector<Item> items) {

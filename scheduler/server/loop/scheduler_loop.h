@@ -192,6 +192,7 @@ class SchedulerLoop {
   void Publish(const core::DriveResult& result, bool membership, TimePoint now);
   Status TellStart();
   void ArmTimer(TimePoint now);
+  Status MayLead();
   void PruneHistory(TimePoint now);
   void Fail(const Status& status, std::vector<Item> items);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scheduler/server/loop/scheduler_loop.h"
+#include "scheduler/server/loop/store_clock.h"
 #include "sdk/base/check.h"
 #include "sdk/log/log.h"
 
@@ -13,11 +14,7 @@ namespace glim::server {
 Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std::unique_ptr<store::Store> store) {
   GLIM_CHECK(options.clock && store, "a loop needs a clock and a store");
   std::unique_ptr<SchedulerLoop> loop(new SchedulerLoop(std::move(options), std::move(store)));
-  if (const auto may_lead = std::exchange(loop->options_.may_lead, nullptr)) {
-    const auto seen = loop->store_->Load();
-    if (!seen.ok()) return seen.status();
-    if (Status may = may_lead(**seen); !may.ok()) return may;
-  }
+  if (Status may = loop->MayLead(); !may.ok()) return may;
   auto epoch = loop->store_->AcquireEpoch(loop->options_.epoch_at_least);
   if (!epoch.ok()) return epoch.status();
   loop->epoch_ = *epoch;
@@ -68,6 +65,16 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::Open(Options options, std:
   LogInfo("leadership taken epoch={} store={} jobs={} nodes={}", loop->epoch_, loop->store_name_,
           loop->state_->tables().jobs.size(), loop->state_->tables().nodes.size());
   return loop;
+}
+
+Status SchedulerLoop::MayLead() {
+  const auto seen = store_->Load();
+  if (!seen.ok()) return seen.status();
+  const auto last = LastWritten(**seen, store_.get());
+  if (!last.ok()) return last.status();
+  if (Status right = CheckClock(*last, options_.clock()); !right.ok()) return right;
+  const auto may_lead = std::exchange(options_.may_lead, nullptr);
+  return may_lead ? may_lead(**seen) : Status::Ok();
 }
 
 Status SchedulerLoop::TellStart() {

@@ -22,6 +22,7 @@ struct Snapshot {
   std::shared_ptr<const core::Policy> policy;       // never null; what the commit was decided by
   std::shared_ptr<const core::StateCounts> counts;  // never null
   std::shared_ptr<const LivenessMap> liveness;      // never null; last_heard may be up to a second old
+  TimePoint leader_since;                           // nodes that this leader has not heard yet may be heard in a moment
   bool outage = false;
   std::uint64_t epoch = 0;
   std::uint64_t revision = 0;     // commits since this leader began
@@ -31,5 +32,9 @@ struct Snapshot {
 };
 
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
+
+// What the core would decide on, for trials: the rows, and what this leader knows beside them (whom it has heard, since
+// when it leads).
+core::ClusterState CopyOfState(const Snapshot& snapshot);
 
 }  // namespace glim::server

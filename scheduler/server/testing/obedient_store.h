@@ -94,6 +94,7 @@ class ObedientStore final : public store::Store {
     return store_.TrimLogTails(epoch, before, bytes_max);
   }
   Result<std::string> Mark(const std::string& name) override { return store_.Mark(name); }
+  Status ResetEpoch(std::uint64_t epoch, std::uint64_t to) override { return store_.ResetEpoch(epoch, to); }
   Status PutMark(std::uint64_t epoch, const std::string& name, const std::string& mark) override {
     return store_.PutMark(epoch, name, mark);
   }

@@ -21,15 +21,13 @@ nlohmann::ordered_json ToJson(const WorldReport& r) {
   return json;
 }
 
+// The line plays it again: all that makes the world is in it.
 void PrintFailure(const WorldReport& report, const WorldOptions& options) {
   std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(report.seed),
                report.violations.front().c_str());
-  const std::string crowd =
-      options.crowd > 0 ? " --crowd " + std::to_string(options.crowd) + " --kinds " + std::to_string(options.kinds)
-                        : "";
-  std::fprintf(stderr, "  again: glim-sim --seed %llu --events %llu%s%s\n",
-               static_cast<unsigned long long>(report.seed), static_cast<unsigned long long>(options.events),
-               options.faults ? " --faults" : "", crowd.c_str());
+  WorldOptions again = options;
+  again.seed = report.seed;
+  std::fprintf(stderr, "  again: glim-sim %s\n", ArgumentsOf(again).c_str());
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ void SimAgent::Release(core::TaskId id) {
 
 void SimAgent::Heartbeat() {
   SendReport();
-  world_.timeline.After(Seconds(10), [this] { Heartbeat(); });
+  world_.timeline.After(Seconds(5), [this] { Heartbeat(); });
 }
 
 void SimAgent::ReportSoon() {

@@ -20,7 +20,7 @@ void Terms::LongGrace(JobScript& script, const core::Policy& policy) {
   const bool is_auto = spec.priority == core::PriorityClass::kAuto;
   const Duration cap = is_auto ? policy.grace_cap.others : policy.grace_cap.For(spec.priority);
   const Duration most = is_auto ? policy.max_grace_cap.others : policy.max_grace_cap.For(spec.priority);
-  spec.grace = cap - Seconds(terms_.Between(0, 5));
+  spec.grace = std::max(Duration{}, cap - Seconds(terms_.Between(0, 5)));  // a reload may cap it at 3 s
   spec.max_grace = std::max(most, spec.grace);
   if (terms_.OneIn(12)) spec.grace = spec.max_grace = std::max(spec.max_grace, Minutes(5)) + Minutes(1);  // refused
   script.save_time = Milliseconds(terms_.Between(cap.ms / 8, cap.ms));

@@ -51,21 +51,20 @@ bool TookFreeNodes(const core::Attempt& attempt, TimePoint now) {
 }  // namespace
 
 void CheckTurns(const core::ClusterState& state, const core::Policy& policy, TimePoint now,
-                const std::function<void(const std::string&)>& violation) {
+                const std::set<core::AttemptId>& begun, const std::function<void(const std::string&)>& violation) {
   const TimePoint starved_since = now - policy.starvation_bound;
-  for (const auto& [pool, attempts] : state.index().live) {
-    for (const core::AttemptId id : attempts) {
-      const core::Attempt& attempt = *state.FindAttempt(id);
-      const core::JobSpec& spec = *state.FindJob(id.job)->spec;
-      if (!TookFreeNodes(attempt, now) || attempt.queued_at <= starved_since) continue;
-      if (spec.priority == core::PriorityClass::kAuto) continue;
-      for (const auto& [shape, waiting] : state.index().waiting) {
-        const auto& [since, starved] = *waiting.begin();
-        if (since > starved_since || !AsksNoMore(shape, spec, attempt.zones[0]) || !MayStart(state, shape)) continue;
-        if (!AreOpenTo(state, attempt.nodes, shape.user)) continue;
-        violation("job " + std::to_string(starved.value) + " has starved and asks for no more than job " +
-                  std::to_string(id.job.value) + ", which was given free nodes before it");
-      }
+  for (const core::AttemptId id : begun) {
+    const core::Attempt* attempt = state.FindAttempt(id);
+    if (!attempt || attempt->state == core::AttemptState::kEnded) continue;
+    if (!TookFreeNodes(*attempt, now) || attempt->queued_at <= starved_since) continue;
+    const core::JobSpec& spec = *state.FindJob(id.job)->spec;
+    if (spec.priority == core::PriorityClass::kAuto) continue;
+    for (const auto& [shape, waiting] : state.index().waiting) {
+      const auto& [since, starved] = *waiting.begin();
+      if (since > starved_since || !AsksNoMore(shape, spec, attempt->zones[0]) || !MayStart(state, shape)) continue;
+      if (!AreOpenTo(state, attempt->nodes, shape.user)) continue;
+      violation("job " + std::to_string(starved.value) + " has starved and asks for no more than job " +
+                std::to_string(id.job.value) + ", which was given free nodes before it");
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "scheduler/core/check/invariants.h"
 #include "scheduler/core/model/policy_accounts.h"
+#include "scheduler/core/model/validate_spec.h"
 #include "scheduler/sim/world/turns.h"
 
 namespace glim::sim {
@@ -86,8 +87,17 @@ void World::Violation(const std::string& what) {
   report_.violations.push_back("at " + std::to_string(timeline_.now().ms) + " ms: " + what);
 }
 
+// The scheduler's door lets no other in: what came of one would be no fault of the core's.
+void World::CheckSpecs(const core::SubmitJobs& submit) {
+  for (const core::JobSpec& spec : submit.specs) {
+    const Status status = core::ValidateSpec(spec);
+    if (!status.ok()) Violation("the world submits what nobody can: " + status.field() + " " + status.message());
+  }
+}
+
 void World::Post(decltype(core::Event::what) what) {
   const std::vector<JobScript> scripts = std::exchange(next_scripts_, {});
+  if (const auto* submit = std::get_if<core::SubmitJobs>(&what)) CheckSpecs(*submit);
   if (down_) return;  // refused: nobody is there
   inbox_.push_back({++seq_, timeline_.now(), std::move(what)});
   submissions_in_inbox_.push_back(scripts);
@@ -108,7 +118,11 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
       return status;
     }
   }
-  for (const core::Mutation& mutation : mutations) CountEnd(mutation);
+  for (const core::Mutation& mutation : mutations) {
+    CountEnd(mutation);
+    const auto* entry = std::get_if<core::HistoryEntry>(&mutation);
+    if (entry && entry->kind == core::HistoryKind::kAttemptClaimed) begun_.insert({entry->job, entry->attempt});
+  }
   for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
   truth_.Committed(mutations, SchedulerNow());
   processes_.Committed(mutations);
@@ -127,6 +141,7 @@ void World::Drain() {
   for (core::Event& event : batch) event.now = last_now_;
   core::Tables before;
   if (crash_before_commit_) before = state_->tables();
+  begun_.clear();
   const core::DriveResult result = core::Drive(
       *state_, policy_, batch, [&](const std::vector<core::Mutation>& mutations) { return Commit(mutations); });
   if (!result.commit.ok()) {
@@ -146,7 +161,9 @@ void World::Drain() {
     }
   }
   Check(batch);
-  if (result.planned) CheckTurns(*state_, policy_, last_now_, [this](const std::string& what) { Violation(what); });
+  if (result.planned) {
+    CheckTurns(*state_, policy_, last_now_, begun_, [this](const std::string& what) { Violation(what); });
+  }
   if (std::exchange(crash_after_commit_, false)) {
     const core::Tables committed = state_->tables();
     if (rng_.OneIn(2)) {

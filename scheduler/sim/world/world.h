@@ -48,6 +48,9 @@ struct WorldOptions {
   std::uint32_t kinds = 0;  // of how many shapes these are
 };
 
+// What glim-sim is to be told to make this world again.
+std::string ArgumentsOf(const WorldOptions& options);
+
 // Of every node, unless it was relabelled.
 inline constexpr std::uint32_t kGpus = 8;
 // Of most nodes (pools.h).
@@ -63,6 +66,7 @@ class World {
   void UserActs();
   void MaybeAddDependency(core::JobSpec& spec);
   void CancelHopeless();
+  void CheckSpecs(const core::SubmitJobs& submit);
   void Post(decltype(core::Event::what) what);
   void Drain();
   void SendDesired(core::NodeId node);
@@ -177,6 +181,7 @@ class World {
   std::vector<JobScript> next_scripts_;
   bool drain_due_ = false;
   TimePoint wake_;
+  std::set<core::AttemptId> begun_;  // by the batch that is driven
   std::uint64_t seq_ = 0;
   std::uint64_t session_ = 0;
   std::map<core::NodeId, std::unique_ptr<SimAgent>> agents_;

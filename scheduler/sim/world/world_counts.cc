@@ -81,4 +81,19 @@ void World::CountEnd(const core::Mutation& mutation) {
   }
 }
 
+std::string ArgumentsOf(const WorldOptions& options) {
+  const WorldOptions unsaid;
+  std::string text = "--seed " + std::to_string(options.seed) + " --events " + std::to_string(options.events);
+  if (options.faults) text += " --faults";
+  const auto add = [&](const char* name, std::uint32_t value, std::uint32_t without) {
+    if (value != without) text.append(" ").append(name).append(" ").append(std::to_string(value));
+  };
+  add("--zones", options.zones, unsaid.zones);
+  add("--leaves", options.leaves_per_zone, unsaid.leaves_per_zone);
+  add("--nodes", options.nodes_per_leaf, unsaid.nodes_per_leaf);
+  add("--crowd", options.crowd, unsaid.crowd);
+  add("--kinds", options.kinds, unsaid.kinds);
+  return text;
+}
+
 }  // namespace glim::sim

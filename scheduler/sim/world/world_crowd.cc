@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "scheduler/sim/world/world.h"
 
@@ -13,7 +16,8 @@ namespace {
 using core::JobId;
 
 constexpr const char* kCrowdsUser = "crowd";
-constexpr std::uint32_t kPortions = 12;    // submissions that make the crowd
+constexpr std::uint32_t kPortions = 12;  // submissions that make the crowd
+constexpr std::uint32_t kKindsOfTeam = 4 * kGpus;
 constexpr std::uint32_t kLongest = 5'000;  // a longer queue costs so much that it stays for moments only
 
 }  // namespace
@@ -27,28 +31,38 @@ void World::PlanCrowd() {
   policy_.starvation_bound = crowd_ > kLongest ? Seconds(15) : Seconds(crowd_rng_.Between(40, 90));
 }
 
-// A kind is told by the zones that it may be in: one more, of which no node is, changes nothing else.
+// By what is asked for that changes nothing here: every node has as many GPUs, and no gang needs two zones. Then by team.
 void World::Gather() {
   for (std::uint32_t portion = 0; portion < kPortions; ++portion) {
-    core::SubmitJobs submit;
-    submit.user = kCrowdsUser;
+    std::map<std::string, std::pair<core::SubmitJobs, std::vector<JobScript>>> by_team;
     for (std::uint32_t i = portion * crowd_ / kPortions; i < (portion + 1) * crowd_ / kPortions; ++i) {
+      const std::uint32_t kind = i % kinds_;
       JobScript script;
       core::JobSpec& spec = script.spec;
-      spec.name = "one of many";
+      spec.name = "one-of-many";
       spec.workdir = "/";
       spec.run = "simulated";
       spec.priority = i % 3 == 0 ? core::PriorityClass::kLow : core::PriorityClass::kNormal;
       spec.nodes = 1 + i % 3;
-      spec.placement.zones = {"z0", "z1", "kind-" + std::to_string(i % kinds_)};
+      spec.gpus_per_node = kGpus - kind % kGpus;
+      spec.placement.leaf = kind / kGpus % 2 == 0 ? core::LeafPolicy::kPack : core::LeafPolicy::kAny;
+      spec.placement.cross_zone = kind / (2 * kGpus) % 2 == 0 ? core::CrossZone::kAuto : core::CrossZone::kNever;
       script.steps = crowd_rng_.Between(2, 30);
       script.step_time = Seconds(crowd_rng_.Between(1, 4));
       script.save_time = Milliseconds(crowd_rng_.Between(50, 3000));
       pools_.Place(spec);
+      const std::uint32_t team = kind / kKindsOfTeam;
+      auto& [submit, scripts] = by_team[team == 0 ? "" : "team-" + std::to_string(team)];
       submit.specs.push_back(spec);
-      next_scripts_.push_back(std::move(script));
+      scripts.push_back(std::move(script));
     }
-    Post(std::move(submit));
+    for (auto& [team, submission] : by_team) {
+      submission.first.user = kCrowdsUser;
+      submission.first.team = team;
+      next_scripts_ = std::move(submission.second);
+      Post(std::move(submission.first));
+      if (!team.empty() && !down_) --report_.events;  // the users of the seed have their events beside these
+    }
   }
   const Duration stays = policy_.starvation_bound + Seconds(crowd_ > kLongest ? 5 : crowd_rng_.Between(20, 60));
   timeline_.After(stays, [this] { Disperse(); });

@@ -68,6 +68,10 @@ class Store : public HistoryReader {
   // The newest that was given: who has another one leads no more. Reads alone.
   virtual Result<std::uint64_t> NewestEpoch() = 0;
 
+  // A repair, by whom the newest epoch was given to: the next is given as if this had been the newest. Agents obey no
+  // epoch that is far ahead of their clocks.
+  virtual Status ResetEpoch(std::uint64_t epoch, std::uint64_t to) = 0;
+
   // Rows and next ids, index included; the soft part of the state is empty.
   virtual Result<std::unique_ptr<core::ClusterState>> Load() = 0;
 

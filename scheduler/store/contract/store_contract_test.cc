@@ -296,6 +296,16 @@ TEST_P(StoreContract, AnEpochIsAtLeastWhatWasAskedForAndStillGrows) {
   Commit({Put(JobWith(1, "under the newest"))});
 }
 
+TEST_P(StoreContract, AnEpochIsSetBackByTheNewestAlone) {
+  const auto first = store_->AcquireEpoch(0), far = store_->AcquireEpoch(5'000'000'000);
+  ASSERT_TRUE(first.ok() && far.ok());
+  EXPECT_EQ(store_->ResetEpoch(*first, 10).reason(), "STALE_EPOCH");
+  EXPECT_EQ(store_->NewestEpoch().value(), *far);
+  ASSERT_TRUE(store_->ResetEpoch(*far, 2'000).ok());
+  EXPECT_EQ(store_->NewestEpoch().value(), 2'000U);
+  EXPECT_EQ(store_->AcquireEpoch(0).value(), 2'001U);
+}
+
 TEST_P(StoreContract, EpochsGrowAlsoAfterReopening) {
   std::uint64_t last = epoch_;
   for (int i = 0; i < 3; ++i) {

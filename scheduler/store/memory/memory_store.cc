@@ -240,6 +240,12 @@ Status MemoryStore::PutMark(std::uint64_t epoch, const std::string& name, const 
   return Status::Ok();
 }
 
+Status MemoryStore::ResetEpoch(std::uint64_t epoch, std::uint64_t to) {
+  if (epoch != data_->epoch) return StaleEpoch(epoch, data_->epoch);
+  data_->epoch = to;
+  return Status::Ok();
+}
+
 Result<std::string> MemoryStore::ClusterId(const std::string& if_new) {
   if (data_->cluster_id.empty()) data_->cluster_id = if_new;
   return data_->cluster_id;

@@ -50,6 +50,7 @@ class MemoryStore final : public Store {
     return data_->epoch = std::max(data_->epoch + 1, at_least);
   }
   Result<std::uint64_t> NewestEpoch() override { return data_->epoch; }
+  Status ResetEpoch(std::uint64_t epoch, std::uint64_t to) override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended,

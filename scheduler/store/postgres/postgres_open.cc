@@ -174,6 +174,12 @@ Status PostgresStore::PutMark(std::uint64_t epoch, const std::string& name, cons
   });
 }
 
+Status PostgresStore::ResetEpoch(std::uint64_t epoch, std::uint64_t to) {
+  return RunFenced("set the epoch back", epoch, [&](pqxx::work& transaction) {
+    transaction.exec_prepared0("set_meta", "epoch", std::to_string(to));
+  });
+}
+
 Result<std::string> PostgresStore::ClusterId(const std::string& if_new) {
   std::string id;
   Status status = session_.Run("read the cluster's id", [&](pqxx::connection& connection) -> Status {

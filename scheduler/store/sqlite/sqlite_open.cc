@@ -24,7 +24,7 @@ Status Configure(SqliteDb& db, const SqliteOptions& options) {
                          "PRAGMA foreign_keys = ON;"
                          "PRAGMA trusted_schema = OFF;"
                          "PRAGMA cell_size_check = ON;"
-                         "PRAGMA cache_size = -65536;"             // KiB
+                         "PRAGMA cache_size = -16384;"             // KiB; the kernel has the rest
                          "PRAGMA wal_autocheckpoint = 4000;"       // pages: fewer syncs of the main file
                          "PRAGMA journal_size_limit = 67108864");  // bytes, after a checkpoint
       !s.ok()) {

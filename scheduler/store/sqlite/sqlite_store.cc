@@ -56,6 +56,14 @@ Result<std::uint64_t> SqliteStore::AcquireEpoch(std::uint64_t at_least) {
   return next;
 }
 
+Status SqliteStore::ResetEpoch(std::uint64_t epoch, std::uint64_t to) {
+  SqliteTransaction transaction(*db_);
+  if (Status s = transaction.Begin(); !s.ok()) return s;
+  if (Status s = CheckEpoch(epoch); !s.ok()) return s;
+  if (Status s = sql_.set_meta.Run("epoch", std::to_string(to)); !s.ok()) return s;
+  return transaction.Commit();
+}
+
 Status SqliteStore::LoadRows(StateLoader& loader) {
   const auto each = [](SqliteStatement& statement, auto add) -> Status {
     for (;;) {

@@ -35,6 +35,7 @@ class SqliteStore final : public Store {
   using Store::AcquireEpoch;
   Result<std::uint64_t> AcquireEpoch(std::uint64_t at_least) override;
   Result<std::uint64_t> NewestEpoch() override { return MetaNumber("epoch"); }
+  Status ResetEpoch(std::uint64_t epoch, std::uint64_t to) override;
   Result<std::unique_ptr<core::ClusterState>> Load() override;
   using Store::Commit;
   Status Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations, const std::vector<EndedJob>& ended,

@@ -1,0 +1,32 @@
+// Gives freed memory back to the system. glibc keeps what a thread has freed for that thread's next request, so that
+// large calls would cost memory long after they were answered: three times what is in use, after a user's flood of
+// jobs.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstdint>
+
+namespace glim::server {
+
+// Few arenas, and large blocks apart from them. Of the whole process; before it has threads.
+void BoundAllocator();
+
+// In bytes. Whether it is worth a walk over what is free: resident memory has grown by much since the last time, or
+// since it was least after that, and much is free.
+bool ShouldGiveBack(std::uint64_t resident_then, std::uint64_t resident_now, std::uint64_t free_now);
+
+// Looks every two seconds on the thread of `io`, which it does not own. While it gives back (some ms for each GiB),
+// other threads wait that want memory of the same arena.
+class FreedMemory {
+ public:
+  explicit FreedMemory(boost::asio::io_context* io);
+
+ private:
+  void LookLater();
+
+  boost::asio::steady_timer timer_;
+  std::uint64_t resident_then_ = 0;
+};
+
+}  // namespace glim::server
