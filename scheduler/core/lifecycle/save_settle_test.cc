@@ -33,7 +33,7 @@ Job WaitsForHolder(std::uint64_t id) {
 struct Settled {
   ClusterState state;
   Policy policy = Steady();
-  explicit Settled(const Cluster& c) : state(ClusterState::Of(c.state().tables())) {}
+  explicit Settled(Cluster& c) : state(ClusterState::Of(c.state().tables())) {}
   void Put(Job job) {
     job.waits_for_save = NodeId(9);
     state.Put(std::move(job));
