@@ -10,6 +10,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::int64_t kShardsMax = 1'000'000;           // as the scheduler takes in
 constexpr std::int64_t kIntMax = std::int64_t{1} << 62;  // sums of a few of them still fit
 constexpr double kSecondsMax = 1e9;
 constexpr std::int64_t kStepMax = std::int64_t{1} << 53;  // exact in every language's numbers, JavaScript's too
@@ -123,7 +124,7 @@ decltype(TaskMessage::body) ReadBody(const std::string& type, Fields& fields) {
     saved.path = fields.Text("path", kSavePathBytesMax);
     saved.bytes = fields.IntOr("bytes", 0, 0, kIntMax);
     saved.shard = static_cast<std::uint32_t>(fields.IntOr("shard", 0, 0, kUint32Max));
-    saved.shards = static_cast<std::uint32_t>(fields.IntOr("shards", 1, 1, kUint32Max));
+    saved.shards = static_cast<std::uint32_t>(fields.IntOr("shards", 1, 1, kShardsMax));
     saved.duration_ms = std::llround(fields.NumberOr("duration_ms", 0, 0, kSecondsMax * 1000));
     if (saved.shard >= saved.shards) fields.Fail("shard", "less than shards");
     return saved;

@@ -90,6 +90,7 @@ TEST(TaskMessage, WhatDoesNotFitIsRefusedWithTheField) {
       {R"({"type":"saved","seq":4,"step":-1,"path":"/a"})", 4, "step: must be"},
       {R"({"type":"saved","seq":4,"step":1})", 4, "path: is missing"},
       {R"({"type":"saved","seq":4,"step":1,"path":"/a","shard":2,"shards":2})", 4, "shard: must be less than shards"},
+      {R"({"type":"saved","seq":4,"step":1,"path":"/a","shards":1000001})", 4, "from 1 to 1000000"},
       {R"({"type":"saved","seq":4,"step":1,"path":")" + std::string(5000, 'x') + "\"}", 4, "path: must be a string of"},
       {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a"})", 4, "error: is missing"},
       {R"({"type":"restore_failed","seq":4,"step":1,"path":"/a","error":""})", 4, "error: must be a reason in words"},

@@ -81,6 +81,7 @@ PolicySection Interrupts() {
            TimeByClass("grace_cap", &Policy::grace_cap, {}, kDay),
            TimeByClass("max_grace_cap", &Policy::max_grace_cap, {}, kDay),
            Count("min_run_factor", &Policy::min_run_factor, 0, 1'000'000),
+           Time("min_run_max", &Policy::min_run_max, {}, kDay),
            Time("default_save_cost", &Policy::default_save_cost, {}, kDay),
            Time("default_restore_cost", &Policy::default_restore_cost, {}, kDay),
            Time("median_checkpoint_interval", &Policy::median_checkpoint_interval, Milliseconds(1), kDay),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scheduler/core/lifecycle/at_risk.h"
+#include "scheduler/core/lifecycle/restored_step.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/attempt_tasks.h"
 
@@ -20,13 +21,19 @@ struct Gathered {
   std::set<NodeId> nodes;
 };
 
+// Ranks may say anything: of more than 2^50 bytes nobody needs to know how many.
+std::int64_t SumOf(std::int64_t some, std::int64_t more) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  return std::min(kMost, some + std::clamp<std::int64_t>(more, 0, kMost));
+}
+
 std::map<std::int64_t, Gathered> GatherSaves(const std::vector<const Task*>& tasks) {
   std::map<std::int64_t, Gathered> by_step;
   for (const Task* task : tasks) {
     for (const Rank& rank : task->ranks) {
       for (const SavedShard& shard : rank.saves) {
         Gathered& g = by_step[shard.step];
-        if (g.shards.insert(shard.shard).second) g.save.bytes += shard.bytes;
+        if (g.shards.insert(shard.shard).second) g.save.bytes = SumOf(g.save.bytes, shard.bytes);
         g.shards_needed = std::max(g.shards_needed, shard.shards);
         g.save.step = shard.step;
         if (shard.shard == 0) g.save.path = shard.path;
@@ -55,6 +62,25 @@ std::optional<Checkpoint> NewestDurable(const std::vector<const Task*>& tasks) {
 }
 
 namespace {
+
+// How long the ranks say that they took to go on from their save: not longer than the scheduler has seen them at it,
+// and only until the attempt has done something. 0: they have said nothing, or it is over.
+Duration RestoreToldBy(const std::vector<const Task*>& tasks, const Attempt& attempt, TimePoint now) {
+  if (attempt.last_step >= 0 || attempt.durable_step >= 0) return {};
+  Duration told;
+  for (const Task* task : tasks) {
+    for (const Rank& rank : task->ranks) told = std::max(told, rank.restore_time);
+  }
+  return std::min(told, now - attempt.started_at);
+}
+
+// A save of this attempt. What it did not go on from (restored_step.h) is no save that the job could come back to.
+void TakeSave(Job& job, Checkpoint save) {
+  const auto is_behind = [&](const Checkpoint& other) { return other.step >= save.step; };
+  if (is_behind(job.durable)) job.durable = {};
+  std::erase_if(job.older, is_behind);
+  NoteSave(job, std::move(save));
+}
 
 constexpr std::size_t kStepsSeenMax = 32;  // saves that are not complete; the oldest will not be any more
 
@@ -113,7 +139,9 @@ void SeeSteps(Changes& changes, const Task& task) {
   for (const Rank& rank : task.ranks) last_step = std::max(last_step, rank.step);
   const AttemptId id = task.id.attempt;
   if (last_step <= changes.attempt(id).last_step) return;
+  const bool first = changes.attempt(id).last_step < 0;
   changes.EditAttempt(id, [&](Attempt& attempt) { attempt.last_step = last_step; });
+  if (first) SeeRestored(changes, id, TasksOf(changes.state(), id));
   if (last_step <= changes.attempt(id).base.step || changes.job(id.job).restore_failures == 0) return;
   changes.EditJob(id.job, [](Job& job) { job.restore_failures = 0; });
 }
@@ -126,18 +154,17 @@ void AdvanceProgress(Changes& changes, AttemptId id, const std::vector<const Tas
 
 void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks, bool may_be_durable) {
   std::int64_t last_step = -1;
-  Duration restore;
   bool greeted = false;
   for (const Task* task : tasks) {
     for (const Rank& rank : task->ranks) {
       greeted |= rank.greeted;
       last_step = std::max(last_step, rank.step);
-      restore = std::max(restore, rank.restore_time);
     }
   }
   const std::optional<Checkpoint> durable = may_be_durable ? NewestDurable(tasks) : std::nullopt;
   const bool newer = durable && durable->step > changes.attempt(id).durable_step;
   const Attempt& before = changes.attempt(id);
+  const Duration restore = RestoreToldBy(tasks, before, changes.now());
   const Agreement* agreement = before.open_agreement();
   // Before a step is agreed a save is a periodic one; after, only a save that contains it answers the interrupt.
   const bool answers = newer && agreement && agreement->state != AgreementState::kNotifying && !agreement->saved_at &&
@@ -157,6 +184,7 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
     changes.Note(HistoryKind::kInterruptSaved, id, {}, "",
                  {.step = durable->step, .took = open.saved_at - open.requested_at});
   }
+  SeeRestored(changes, id, tasks);
   const bool moved_on = newer || last_step > changes.attempt(id).base.step;
   if (newer) ClearAtRisk(changes, changes.attempt(id));
   const Attempt& after = changes.attempt(id);
@@ -165,11 +193,11 @@ void SeeProgress(Changes& changes, AttemptId id, const std::vector<const Task*>&
     job.cooperative |= greeted;
     if (newer) job.restarts_since_save = 0;
     if (moved_on) job.restore_failures = 0;
-    if (newer && durable->step > job.durable.step) {
+    if (newer && durable->step > after.base.step) {
       Checkpoint save = *durable;
       save.attempt = id.number;
       save.at = changes.now();
-      NoteSave(job, std::move(save));
+      TakeSave(job, std::move(save));
     }
     if (answers) {
       ++job.saves_done;

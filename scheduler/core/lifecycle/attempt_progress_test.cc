@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "scheduler/core/planning/victims.h"
 #include "scheduler/core/testing/cluster_builder.h"
 
@@ -63,6 +65,14 @@ TEST(NewestDurable, NeedsEveryShard) {
     EXPECT_EQ(durable->bytes, row.bytes);
     EXPECT_EQ(durable->path, "/ckpt/" + std::to_string(row.durable) + "/0") << "the path is shard 0's";
   }
+}
+
+TEST(NewestDurable, HasNoMoreBytesThanSumsCanBear) {
+  Task a = TaskWith({{5, 0, 3}, {5, 1, 3}, {5, 2, 3}});
+  for (SavedShard& shard : a.ranks[0].saves) shard.bytes = std::numeric_limits<std::int64_t>::max();
+  const auto durable = NewestDurable({&a});
+  ASSERT_TRUE(durable.has_value());
+  EXPECT_EQ(durable->bytes, std::int64_t{1} << 50);
 }
 
 void SaveShard(Cluster& c, JobId job, std::uint32_t index, std::int64_t step) {
@@ -142,6 +152,28 @@ TEST(Progress, RestoresAreMeasured) {
     task.ranks[0].restore_time = Seconds(7);
   });
   EXPECT_EQ(c.job(job).restore_cost, Seconds(7));
+}
+
+void SayRestored(Cluster& c, JobId job, std::int64_t step, Duration took) {
+  c.EditAll(job, [&](ObservedTask& task) {
+    for (Rank& rank : task.ranks) {
+      rank.restored_step = step;
+      rank.restore_time = took;
+    }
+  });
+}
+
+TEST(Progress, ARestoreTookNoLongerThanTheSchedulerHasSeenTheAttempt) {
+  Cluster c;
+  const JobId job = c.Running(Spec(2));
+  const Duration seen = c.now() - c.attempt(job).started_at;
+  SayRestored(c, job, 0, Hours(24));
+  EXPECT_EQ(c.job(job).restore_cost, seen);
+  c.Step(job, 1);
+  c.Advance(Hours(3));
+  SayRestored(c, job, 0, Hours(23));
+  c.Save(job, 2);
+  EXPECT_EQ(c.job(job).restore_cost, seen) << "it has gone on since";
 }
 
 TEST(Progress, StepsAndSavesNeverGoBackWithinAnAttempt) {

@@ -25,10 +25,14 @@ void StopWhoIsThere(Changes& changes, NodeId id, Outcome ends, const std::string
   if (const AttemptId attempt = RunsOn(changes, id)) StopAttempt(changes, attempt, CauseOf(ends), why);
 }
 
-// An operator's cordon in the operator's words; but what is found ends by no clock.
-void KeepOut(Changes& changes, NodeId id, const std::string& reason) {
-  if (!changes.node(id).cordon->until) return;
+// An operator's cordon in the operator's words; but what is found ends by no clock, and who is there leaves for it.
+void KeepOut(Changes& changes, NodeId id, const std::string& reason, bool drain) {
+  const bool ends = static_cast<bool>(changes.node(id).cordon->until);
+  const bool begins_drain = drain && !changes.node(id).cordon->drain;
+  if (!ends && !begins_drain) return;
   changes.EditNode(id, [&](Node& node) {
+    node.cordon->drain = node.cordon->drain || drain;
+    if (!ends) return;
     node.cordon->until = {};
     node.cordon->reason =
         CutText(node.cordon->reason + "; it does not end by itself any more: " + reason, kReasonBytesMax);
@@ -39,7 +43,7 @@ void KeepOut(Changes& changes, NodeId id, const std::string& reason) {
 void TakeOutByHealth(Changes& changes, NodeId id, const std::string& reason, bool drain) {
   if (changes.node(id).cordon) {
     const Cordon& there = *changes.node(id).cordon;
-    if (there.by != kByHealth) return KeepOut(changes, id, reason);
+    if (there.by != kByHealth) return KeepOut(changes, id, reason, drain);
     if (there.drain || !drain) return;
   }
   changes.EditNode(id, [&](Node& node) {

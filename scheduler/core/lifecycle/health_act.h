@@ -7,7 +7,8 @@
 //   out         no job starts there until somebody uncordons it; who is there goes on elsewhere at once: its task is
 //               written off, stale, and not waited for. The gang's other nodes are released as always
 //
-// An operator's own cordon stays in their words; one that would end by itself does not any more.
+// An operator's own cordon stays in their words; one that would end by itself does not any more, and one under which
+// jobs run on becomes a drain where the finding drains.
 #pragma once
 
 #include <string>

@@ -161,6 +161,27 @@ TEST(AnOperatorsCordon, StaysInTheOperatorsWordsAndEndsByNoClock) {
   EXPECT_TRUE(c.node(kOne).cordon);
 }
 
+TEST(AnOperatorsCordon, BecomesADrainByAFindingThatDrains) {
+  for (const char* check : {"disk_failing", "disk_read_only", "disk_error"}) {
+    SCOPED_TRACE(check);
+    Cluster c(Zones{.nodes = 2}, Patient());
+    const JobId job = c.Running(Spec(1));
+    c.Save(job, 30);
+    ASSERT_TRUE(c.Do(CordonNode{"n1", "kim", "a new fan tomorrow"}).status.ok());
+    const bool is_event = std::string(check) == "disk_error";
+    is_event ? Tell(c, kOne, {Told(1, check, 0, "sda")}) : Tell(c, kOne, {}, {testing::IsSo(check, "sda")});
+    const Cordon& cordon = *c.node(kOne).cordon;
+    EXPECT_EQ(cordon.by, "kim");
+    EXPECT_EQ(cordon.reason, "a new fan tomorrow");
+    EXPECT_TRUE(cordon.drain);
+    EXPECT_EQ(c.Noted(HistoryKind::kNodeCordoned), 2);
+    c.Settle();
+    EXPECT_EQ(c.attempt(job, 1).save, SaveResult::kSaved) << "it was asked to leave";
+    EXPECT_EQ(c.attempt(job).nodes, std::vector{kTwo});
+    EXPECT_TRUE(c.node(kOne).cordon->drained);
+  }
+}
+
 // --- Once.
 TEST(AHealthEvent, ActsOnceHoweverOftenAndByWhomeverItIsTold) {
   Cluster c(Zones{.nodes = 2}, Patient());

@@ -98,29 +98,33 @@ std::string SuspendedBy(const Agreement* last) {
 }
 
 void AfterInterrupt(Changes& changes, const Attempt& ended) {
-  const Agreement* last = ended.agreements.empty() ? nullptr : &ended.agreements.back();
-  const bool hold = changes.job(ended.id.job).state == JobState::kSuspending;
-  const bool comes_first = last && (last->swap_aborted || last->moved);
-  const bool idle = IsYield(ended) && DidNothing(changes.policy(), changes.job(ended.id.job), ended);
-  const bool costly = LostMoreThanItsQuantum(ended);
+  const Agreement* last = LeftBy(ended);
+  const Job& before = changes.job(ended.id.job);
+  const bool hold = before.state == JobState::kSuspending;
+  const bool comes_first = ComesFirst(before, ended);
+  const bool idle = IsYield(ended) && DidNothing(changes.policy(), before, ended);
+  const bool costly = LostMoreThanItsQuantum(changes.policy(), before, ended);
+  const Attempt* earlier = changes.state().FindAttempt({ended.id.job, ended.id.number - 1});
+  TimePoint next = NextAfterYield(changes.policy(), before, ended, earlier);
   std::vector<NodeId> off;
   if (last && last->by_operator && last->elsewhere) off = ended.nodes;
   std::sort(off.begin(), off.end());
-  Duration pause;
   changes.EditJob(ended.id.job, [&](Job& job) {
     job.swap_aborted = comes_first;
     job.moved_off = off;
     job.message = last && last->by_operator ? last->reason + "; " + ended.message : ended.message;
     if (costly) job.quantum_doublings = std::min(job.quantum_doublings + 1, kQuantumDoublingsMax);
+    if (next > changes.now()) job.message = std::string(kLeftAgain) + WriteDuration(next - changes.now());
     if (!idle) return;
     ++job.idle_yields;
-    pause = YieldPause(*job.spec, job.idle_yields);
-    job.message = "left by itself without a step or a save: the next attempt waits for " + WriteDuration(pause);
+    next = std::max(next, changes.now() + YieldPause(*job.spec, job.idle_yields));
+    job.message = "left by itself soon, and without a save: the next attempt waits for ";
+    job.message += WriteDuration(next - changes.now());
   });
   if (hold) {
     Hold(changes, ended.id.job, SuspendedBy(last));
   } else {
-    Requeue(changes, ended.id.job, pause.ms > 0 ? changes.now() + pause : TimePoint{});
+    Requeue(changes, ended.id.job, next > changes.now() ? next : TimePoint{});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
@@ -10,24 +11,41 @@ namespace glim::core {
 namespace {
 
 constexpr std::size_t kBlamedOfHang = 2;
+constexpr std::size_t kUsersOfHangs = 2;  // at least
 constexpr std::size_t kFailuresNamed = 6;
 constexpr std::size_t kDeviceShownMax = 40;
 
-// That still count at `at`.
-std::size_t CountAt(const Node& node, const LemonPolicy& policy, TimePoint at) {
-  return static_cast<std::size_t>(
-      std::count_if(node.failures.begin(), node.failures.end(),
-                    [&](const NodeFailure& failure) { return failure.at + policy.within > at; }));
+bool IsHang(const NodeFailure& failure) { return failure.cause == ToString(Outcome::kHang); }
+
+// That still count at `at`, the newest last. That a job stood still is its program's word, which may hang by itself
+// wherever it is: of one user's jobs the newest counts, and none while no other user's stood still there.
+std::vector<const NodeFailure*> CountedAt(const Node& node, const LemonPolicy& policy, TimePoint at) {
+  std::map<std::string, const NodeFailure*> hangs;  // of each user
+  for (const NodeFailure& failure : node.failures) {
+    if (failure.at + policy.within > at && IsHang(failure)) hangs[failure.user] = &failure;
+  }
+  std::vector<const NodeFailure*> counted;
+  counted.reserve(node.failures.size());
+  for (const NodeFailure& failure : node.failures) {
+    if (failure.at + policy.within <= at) continue;
+    if (IsHang(failure) && (hangs.size() < kUsersOfHangs || hangs[failure.user] != &failure)) continue;
+    counted.push_back(&failure);
+  }
+  return counted;
 }
 
-// Of these, what a finding or a job that stood still explains. A node that was lost has mostly started anew, which may
-// be no fault of its own.
+std::size_t CountAt(const Node& node, const LemonPolicy& policy, TimePoint at) {
+  return CountedAt(node, policy, at).size();
+}
+
+// Of these, what a finding or jobs that stood still explain. A node that was lost has mostly started anew, which may be
+// no fault of its own.
 std::size_t ExplainedAt(const Node& node, const LemonPolicy& policy, TimePoint at) {
   const std::string loss = ToString(Outcome::kNodeFailure);
-  return static_cast<std::size_t>(
-      std::count_if(node.failures.begin(), node.failures.end(), [&](const NodeFailure& failure) {
-        return failure.at + policy.within > at && (failure.cause != loss || !failure.device.empty());
-      }));
+  const std::vector<const NodeFailure*> counted = CountedAt(node, policy, at);
+  return static_cast<std::size_t>(std::count_if(counted.begin(), counted.end(), [&](const NodeFailure* failure) {
+    return failure->cause != loss || !failure->device.empty();
+  }));
 }
 
 // `times` 0: never.
@@ -52,16 +70,17 @@ void JudgeLemon(Changes& changes, NodeId id) {
 }  // namespace
 
 std::string FailuresInWords(const Node& node, const LemonPolicy& policy, TimePoint now) {
-  const std::size_t count = CountAt(node, policy, now);
+  const std::vector<const NodeFailure*> counted = CountedAt(node, policy, now);
+  const std::size_t count = counted.size();
   std::string text = kFailedByIt + std::to_string(count) + " times within " + RoundedDurationText(policy.within) + ": ";
   const std::size_t named = std::min(count, kFailuresNamed);
   if (named < count) text += std::to_string(count - named) + " earlier ones, ";
-  for (std::size_t i = node.failures.size() - named; i < node.failures.size(); ++i) {
-    const NodeFailure& failure = node.failures[i];
+  for (std::size_t i = count - named; i < count; ++i) {
+    const NodeFailure& failure = *counted[i];
     text += failure.cause;
     if (!failure.device.empty()) text += " of " + EscapedStart(failure.device, kDeviceShownMax);
     text += " (job " + std::to_string(failure.job.value) + ")";
-    if (i + 1 < node.failures.size()) text += ", ";
+    if (i + 1 < count) text += ", ";
   }
   return text;
 }
@@ -79,12 +98,13 @@ JobId FailsWith(const Changes& changes, NodeId node) {
 void CountFailure(Changes& changes, NodeId id, JobId job, Outcome cause, const std::string& device) {
   if (!job || !changes.state().FindNode(id)) return;
   const std::string word = ToString(cause);
+  const std::string user = changes.job(job).user;
   changes.EditNode(id, [&](Node& node) {
     // One job that fails by one device again and again, before the device is taken out, is one failure of the node.
     std::erase_if(node.failures, [&](const NodeFailure& failure) {
       return !device.empty() && failure.device == device && failure.cause == word && failure.job == job;
     });
-    node.failures.push_back({changes.now(), word, device, job});
+    node.failures.push_back({changes.now(), word, device, job, user});
     if (node.failures.size() > kNodeFailuresKept) node.failures.erase(node.failures.begin());
   });
   JudgeLemon(changes, id);
@@ -96,18 +116,23 @@ void CountLoss(Changes& changes, NodeId id, JobId job) {
 }
 
 // Every node of a gang waits for the one that hangs, and nobody can tell which that is: of one node or two, each is
-// likely enough; of many, most would be counted for nothing. A program that hangs by itself does so wherever it is: one
-// job counts once on a node.
+// likely enough; of many, most would be counted for nothing. Of a user the newest is kept alone, so that programs which
+// hang push out nothing else.
 void CountHang(Changes& changes, const std::vector<NodeId>& nodes, JobId job) {
   if (nodes.size() > kBlamedOfHang) return;
-  const std::string hang = ToString(Outcome::kHang);
+  const std::string user = changes.job(job).user;
   for (const NodeId id : nodes) {
-    const std::vector<NodeFailure>& failures = changes.node(id).failures;
-    const bool counted = std::any_of(failures.begin(), failures.end(), [&](const NodeFailure& failure) {
-      return failure.job == job && failure.cause == hang;
+    changes.EditNode(id, [&](Node& node) {
+      std::erase_if(node.failures, [&](const NodeFailure& failure) { return IsHang(failure) && failure.user == user; });
     });
-    if (!counted) CountFailure(changes, id, job, Outcome::kHang, "");
+    CountFailure(changes, id, job, Outcome::kHang, "");
   }
+}
+
+void ForgetHangs(Changes& changes, NodeId id) {
+  if (std::none_of(changes.node(id).failures.begin(), changes.node(id).failures.end(), IsHang)) return;
+  changes.EditNode(id, [](Node& node) { std::erase_if(node.failures, IsHang); });
+  JudgeLemon(changes, id);
 }
 
 void GiveBackLemon(Changes& changes, NodeId id) {
@@ -142,11 +167,15 @@ TimePoint NextLemonEnd(const ClusterState& state, const Policy& policy) {
   const std::uint32_t first = std::min(lemons.avoid_times, lemons.cordon_times);
   const std::uint32_t times = first > 0 ? first : std::max(lemons.avoid_times, lemons.cordon_times);
   TimePoint next;
+  if (times == 0) return next;  // ReviewLemons has ended them all
   for (const NodeId id : state.index().lemons) {
-    const std::vector<NodeFailure>& failures = state.FindNode(id)->failures;
-    if (times == 0 || failures.size() < times) continue;  // ReviewLemons has ended it
-    const TimePoint end = failures[failures.size() - times].at + lemons.within;
-    if (!next || end < next) next = end;
+    const Node& node = *state.FindNode(id);
+    for (const NodeFailure& failure : node.failures) {  // the oldest first
+      const TimePoint end = failure.at + lemons.within;
+      if (CountAt(node, lemons, end) >= times) continue;
+      if (!next || end < next) next = end;
+      break;
+    }
   }
   return next;
 }

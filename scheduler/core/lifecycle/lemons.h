@@ -8,7 +8,8 @@
 //
 // A failure is an attempt that ended by the node's fault, once an attempt and node: a finding of its health checks
 // stopped it, or explains why a rank failed; the node was lost alone, a task on it was lost, or GPUs are missing there;
-// it stood still on few nodes. Not counted:
+// it stood still on few nodes. That a job stood still counts once of each user, from the second user on, and no more
+// once the node was measured and found good. Not counted:
 //
 //   - a start that failed: nobody knows whether the node or the job is to blame, and the node is suspect for a while
 //   - the loss of a node that somebody has taken out, who may start it anew
@@ -34,6 +35,8 @@ void CountLoss(Changes& changes, NodeId node, JobId job);
 // An attempt on these nodes stood still, and was stopped for that.
 void CountHang(Changes& changes, const std::vector<NodeId>& nodes, JobId job);
 
+// It was measured and found good: the jobs that stood still there did so by themselves.
+void ForgetHangs(Changes& changes, NodeId node);
 // An operator has ended the node's cordon: where the failures were enough to take it out they count anew.
 void GiveBackLemon(Changes& changes, NodeId node);
 // An operator returns the node: whatever was counted.

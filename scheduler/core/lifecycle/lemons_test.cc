@@ -10,6 +10,7 @@
 
 #include "scheduler/core/testing/cluster_builder.h"
 #include "scheduler/core/testing/health_reports.h"
+#include "scheduler/core/testing/validations.h"
 
 namespace glim::core {
 namespace {
@@ -84,7 +85,7 @@ TEST_F(LemonsTest, OneJobThatFailsByOneDeviceAgainIsOneFailure) {
 
 TEST_F(LemonsTest, ANodeByWhichTwoJobsFailedIsALemon) {
   const JobId first = FailBy(kGpu);
-  EXPECT_EQ(c.node(kFaulty).failures, (std::vector<NodeFailure>{{c.now(), "gpu_failure", kGpu, first}}));
+  EXPECT_EQ(c.node(kFaulty).failures, (std::vector<NodeFailure>{{c.now(), "gpu_failure", kGpu, first, "ann"}}));
   EXPECT_FALSE(c.node(kFaulty).lemon);
   FailBy("0000:af:00.0");
   EXPECT_TRUE(c.node(kFaulty).lemon);
@@ -303,42 +304,11 @@ TEST_F(LostLemonsTest, WhatIsLostInAnOutageIsNone) {
   EXPECT_THAT(Held(), IsEmpty());
 }
 
-// --- A gang that stands still.
-class HungLemonsTest : public LostLemonsTest {
- protected:
-  // Its attempt stands still, and goes on elsewhere.
-  void StandStill(JobId job) {
-    const std::uint32_t before = c.job(job).attempts;
-    c.Step(job, 7);
-    c.Advance(Minutes(32));
-    c.Settle();
-    ASSERT_EQ(c.attempt(job, before).outcome, Outcome::kHang);
-  }
-  JobId Start(std::uint32_t nodes) {
-    return c.Running(SpecWith(nodes, [](JobSpec& spec) {
-      spec.restart_on = {"hang"};
-      spec.no_progress = Minutes(30);
-      if (spec.nodes == 1) spec.placement.node = "n1";
-    }));
-  }
-};
-
-TEST_F(HungLemonsTest, OfTwoNodesEachIsLikelyEnough) {
-  StandStill(Start(2));
-  EXPECT_THAT(Held(), ElementsAre("hang"));
-  EXPECT_THAT(Held(NodeId(2)), ElementsAre("hang"));
-}
-
-TEST_F(HungLemonsTest, OfThreeNodesNobodyCanTell) {
-  StandStill(Start(3));
-  for (const std::uint32_t node : {1, 2, 3}) EXPECT_THAT(Held(NodeId(node)), IsEmpty());
-}
-
-TEST_F(HungLemonsTest, AProgramThatHangsWhereverItIsCountsOnce) {
-  const JobId job = Start(1);
-  StandStill(job);
-  StandStill(job);
-  EXPECT_THAT(Held(), ElementsAre("hang"));
+TEST_F(LemonsTest, AGoodMeasurementTakesBackNoFindingOfTheNodes) {
+  FailBy(kGpu);
+  ASSERT_TRUE(c.Do(ValidateNode{.name = "n1", .by = "op"}).status.ok());
+  testing::Measured(c, kFaulty, 0);
+  EXPECT_THAT(Held(), ElementsAre("gpu_failure " + std::string(kGpu)));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "scheduler/core/lifecycle/old_attempts.h"
 #include "scheduler/core/lifecycle/replica_placement.h"
 #include "scheduler/core/lifecycle/reservations.h"
+#include "scheduler/core/lifecycle/yield.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/zone_link.h"
 
@@ -126,7 +127,8 @@ Attempt NewAttempt(const Changes& changes, const Job& job, const PlannedStart& s
   attempt.nodes = start.nodes;
   attempt.charged = start.charged;
   attempt.borrowed = start.borrowed;
-  attempt.quantum = start.quantum;
+  const Attempt* last = changes.state().FindAttempt({job.id, job.attempts});
+  attempt.quantum = QuantumLeft(changes.policy(), last, start.quantum, changes.now());
   attempt.queued_at = job.queued_at;
   attempt.claimed_at = changes.now();
   std::vector<std::uint32_t> begins;  // the first rank of each zone

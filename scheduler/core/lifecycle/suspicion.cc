@@ -1,5 +1,7 @@
 #include "scheduler/core/lifecycle/suspicion.h"
 
+#include "scheduler/core/lifecycle/lemons.h"
+
 namespace glim::core {
 
 void Suspect(Changes& changes, NodeId id, const std::string& why) {
@@ -28,6 +30,7 @@ void ClearAll(Changes& changes, NodeId id) {
     node.suspect_until = {};
     node.suspect_why.clear();
   });
+  ForgetHangs(changes, id);
 }
 
 }  // namespace glim::core

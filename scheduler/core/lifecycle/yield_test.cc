@@ -15,6 +15,7 @@ using testing::Cluster;
 using testing::ScriptedAgent;
 using testing::Spec;
 using testing::SpecWith;
+using testing::Zones;
 
 // Every rank says that it goes, unasked, and goes.
 void Yield(Cluster& c, JobId job) {
@@ -36,7 +37,7 @@ TEST(Yield, WhoComesBackAndDoesNothingWaitsLongerEachTimeUpToTenMinutes) {
     Yield(c, job);
     EXPECT_EQ(c.job(job).idle_yields, ++yields);
     EXPECT_EQ(c.job(job).not_before, c.now() + pause);
-    EXPECT_NE(c.job(job).message.find("without a step or a save"), std::string::npos) << c.job(job).message;
+    EXPECT_NE(c.job(job).message.find("without a save"), std::string::npos) << c.job(job).message;
     c.Advance(pause - Milliseconds(1));
     EXPECT_EQ(c.job(job).state, JobState::kQueued);
     c.Advance(Milliseconds(1));
@@ -56,7 +57,6 @@ struct Deed {
 };
 
 const Deed kDeeds[] = {
-    {"a step", [](Cluster& c, JobId job) { c.Step(job, 1); }},
     {"a save", [](Cluster& c, JobId job) { c.Save(job, 1); }},
     {"min_run", [](Cluster& c, JobId job) { c.Advance(MinRunOf(c.policy(), c.job(job))); }},
 };
@@ -76,6 +76,73 @@ TEST(Yield, WhoDidSomethingComesBackAtOnce) {
     EXPECT_EQ(c.job(job).idle_yields, 0u) << "and its earlier ones are forgotten";
     EXPECT_EQ(c.job(job).state, JobState::kStarting) << "there is room";
   }
+}
+
+// It reported step 0 and left, 101 times in a minute.
+TEST(Yield, AStepAloneIsNothing) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(1));
+  c.Settle();
+  const TimePoint begin = c.now();
+  while (c.now() < begin + Minutes(2)) {
+    if (c.job(job).state == JobState::kRunning) {
+      c.Step(job, 1'000);
+      Yield(c, job);
+    }
+    c.Advance(Seconds(1));
+    c.Settle();
+  }
+  EXPECT_EQ(c.job(job).attempts, 3u) << "after 30 and after 60 seconds";
+  EXPECT_EQ(c.job(job).idle_yields, 3u);
+}
+
+// That it saved is its own word as well. Once is once: a program may have been at its end.
+TEST(Yield, WhoSavesEachTimeAndLeavesAgainBeginsOnceInAMinRun) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(1));
+  c.Settle();
+  const TimePoint begin = c.now();
+  std::int64_t step = 0;
+  while (c.now() < begin + Minutes(1)) {
+    if (c.job(job).state == JobState::kRunning) {
+      c.Save(job, ++step);
+      Yield(c, job);
+    }
+    c.Advance(Seconds(1));
+    c.Settle();
+  }
+  EXPECT_LE(c.job(job).attempts, 8u) << "a minute is six times the min_run";
+  EXPECT_GE(c.job(job).attempts, 6u) << "and this is no punishment";
+  EXPECT_EQ(c.job(job).idle_yields, 0u);
+  EXPECT_NE(c.job(job).message.find("soon after its start, again: the next attempt waits for"), std::string::npos)
+      << c.job(job).message;
+  EXPECT_EQ(c.job(job).durable.step, step);
+}
+
+TEST(Yield, ASaveOfTheStepThatItWentOnFromIsNothing) {
+  Cluster c;
+  const JobId job = c.Running(Spec(1));
+  c.Save(job, 7);
+  Yield(c, job);
+  c.Settle();
+  ASSERT_EQ(c.attempt(job).base.step, 7);
+  c.Save(job, 7);
+  Yield(c, job);
+  EXPECT_EQ(c.job(job).idle_yields, 1u);
+}
+
+// What a job says of its restores must not make its runs long.
+TEST(Yield, AtLeastTheMinRunOfAnUnknownJobCounts) {
+  Cluster c;
+  const JobId job = c.Submit(Spec(1));
+  c.Settle();
+  c.Edit(job, 0, [](ObservedTask& task) {
+    task.ranks[0].restored_step = 0;
+    task.ranks[0].restore_time = Milliseconds(1);
+  });
+  c.Advance(DefaultMinRun(c.policy()) - Milliseconds(1));
+  Yield(c, job);
+  EXPECT_EQ(c.job(job).idle_yields, 1u);
 }
 
 TEST(Yield, ARoundThatWasWithdrawnIsNoExcuse) {
@@ -180,6 +247,128 @@ TEST(CostlyInterrupts, WhatLosesLessThanAQuantumDoublesNothing) {
   saves.InterruptAfter(Hours(3));
   EXPECT_EQ(saves.c.job(saves.job).quantum_doublings, 0u);
   EXPECT_EQ(ProtectionInWords(saves.c.policy(), saves.c.job(saves.job)), "");
+}
+
+// --- Interrupts that came to nothing.
+// Job 1 runs for this long; then its nodes are asked for by a job of this user, which goes away when it is too late.
+struct Aborted {
+  explicit Aborted(const std::string& preemptors_user, Duration ran = Minutes(13)) {
+    job = c.Submit(Spec(2), "eve");
+    c.Settle();
+    c.Advance(ran);
+    other = c.Submit(Spec(2), "ann");
+    Again(preemptors_user);
+  }
+  void Again(const std::string& user) {
+    const JobId urgent = c.Submit(Spec(2, PriorityClass::kHigh), user);
+    for (const std::uint32_t index : {0u, 1u}) c.Ack(job, index, c.attempt(job).last_step + 1);
+    ASSERT_EQ(c.agreement(job).state, AgreementState::kAgreed);
+    c.Cancel(urgent, user);
+    ASSERT_TRUE(c.agreement(job).swap_aborted);
+    c.Settle();
+  }
+  Cluster c{Zones{}, testing::Patient()};
+  JobId job, other;
+};
+
+TEST(AbortedSwap, TheJobGoesOnWhereItWasWithWhatWasLeftOfItsQuantum) {
+  Aborted a("bob");
+  ASSERT_EQ(a.c.job(a.job).state, JobState::kRunning) << "it comes first in its class";
+  EXPECT_EQ(a.c.attempt(a.job).quantum, a.c.policy().quantum_min - Minutes(13));
+  a.c.Advance(Minutes(1));
+  a.Again("bob");
+  ASSERT_EQ(a.c.job(a.job).state, JobState::kRunning);
+  EXPECT_EQ(a.c.attempt(a.job).quantum, a.c.policy().quantum_min - Minutes(14));
+}
+
+TEST(AbortedSwap, ByAJobOfItsOwnUserGivesNoFirstPlace) {
+  Aborted a("eve");
+  EXPECT_FALSE(a.c.job(a.job).swap_aborted);
+  EXPECT_EQ(a.c.job(a.other).state, JobState::kRunning) << "who waited longer";
+}
+
+// With one node at a higher class she kept ann waiting until the starvation bound.
+TEST(AbortedSwap, WhoPreemptsThemselvesAgainAndAgainKeepsNobodyWaiting) {
+  const auto waited = [](bool preempts_herself) {
+    Cluster c(Zones{.nodes = 1}, testing::Patient());
+    const JobId job = c.Submit(Spec(1), "eve");
+    c.Settle();
+    c.Advance(Minutes(1));
+    const JobId ann = c.Submit(Spec(1), "ann");
+    const TimePoint since = c.now();
+    while (c.job(ann).state == JobState::kQueued && c.now() < since + Hours(30)) {
+      c.Advance(Minutes(13));
+      c.Settle();
+      if (!preempts_herself || c.job(job).state != JobState::kRunning) continue;
+      const JobId urgent = c.Submit(Spec(1, PriorityClass::kHigh), "eve");
+      c.Ack(job, 0, c.attempt(job).last_step + 1);
+      c.Cancel(urgent, "eve");
+      c.Settle();
+    }
+    return c.now() - since;
+  };
+  EXPECT_LE(waited(true), waited(false));
+}
+
+// The preemptor went away, and a rank had left already: it is asked again, for nobody.
+TEST(AbortedSwap, OpenedAgainItIsStillItsOwnUsersDoing) {
+  Attempt ended;
+  Agreement& withdrawn = ended.agreements.emplace_back();
+  withdrawn.state = AgreementState::kWithdrawn;
+  withdrawn.preemptor_user = "eve";
+  Agreement& again = ended.agreements.emplace_back();
+  again.state = AgreementState::kEnded;
+  again.swap_aborted = true;
+  EXPECT_FALSE(ComesFirst(testing::JobRow(1, Spec(1), "eve"), ended));
+  EXPECT_TRUE(ComesFirst(testing::JobRow(1, Spec(1), "ann"), ended));
+}
+
+TEST(AbortedSwap, WhoHasWaitedForAQuantumSinceHasAWholeOne) {
+  Attempt last;
+  last.outcome = Outcome::kInterrupted;
+  last.started_at = TimePoint{Hours(1).ms};
+  last.quantum = Minutes(15);
+  last.ended_at = last.started_at + Minutes(10);
+  Agreement& agreement = last.agreements.emplace_back();
+  agreement.state = AgreementState::kEnded;
+  agreement.swap_aborted = true;
+  const Policy policy;
+  EXPECT_EQ(QuantumLeft(policy, &last, Hours(4), last.ended_at), Minutes(5));
+  EXPECT_EQ(QuantumLeft(policy, &last, Minutes(2), last.ended_at), Minutes(2));
+  EXPECT_EQ(QuantumLeft(policy, &last, Hours(4), last.ended_at + policy.quantum_min), Hours(4));
+  EXPECT_EQ(QuantumLeft(policy, nullptr, Hours(4), last.ended_at), Hours(4));
+  agreement.swap_aborted = false;
+  EXPECT_EQ(QuantumLeft(policy, &last, Hours(4), last.ended_at), Hours(4));
+}
+
+// A rest of a quantum is no reason for a longer one.
+TEST(AbortedSwap, WhatIsLeftOfAQuantumIsNoneToLose) {
+  Aborted a("bob");
+  a.c.script(a.job).saves = false;
+  a.c.Advance(Minutes(6));
+  a.c.Cancel(a.other, "ann");
+  a.c.Submit(Spec(2, PriorityClass::kHigh), "bob");
+  a.c.Settle();
+  ASSERT_EQ(a.c.job(a.job).state, JobState::kQueued);
+  EXPECT_EQ(a.c.job(a.job).quantum_doublings, 0u);
+}
+
+// It was to be moved, and the interrupt was taken back: what it does later it does by itself.
+TEST(AbortedSwap, AWithdrawnInterruptSaysNothingOfALaterYield) {
+  Cluster c(Zones{.zones = 2, .nodes = 4}, testing::Patient());
+  const JobId first = c.Running(SpecWith(2, [](JobSpec& s) { s.placement.zones = {"z1"}; }));
+  const JobId in_a = c.Running(Spec(2));
+  c.Running(Spec(2));
+  c.Advance(c.policy().quantum_min);
+  c.Finish(first);
+  const JobId large = c.Submit(Spec(4));
+  ASSERT_TRUE(c.agreement(in_a).moved);
+  c.Cancel(large);
+  ASSERT_EQ(c.agreement(in_a).state, AgreementState::kWithdrawn);
+  c.Save(in_a, 5);
+  Yield(c, in_a);
+  ASSERT_EQ(c.attempt(in_a, 1).outcome, Outcome::kInterrupted);
+  EXPECT_FALSE(c.job(in_a).swap_aborted);
 }
 
 // Else a user would get long quanta by suspending and resuming.

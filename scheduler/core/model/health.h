@@ -140,6 +140,7 @@ struct NodeFailure {
   std::string cause;   // the attempt's outcome: gpu_failure, network, hang, node_failure
   std::string device;  // that was found at fault; empty: none was
   JobId job;
+  std::string user{};  // of that job
   friend bool operator==(const NodeFailure&, const NodeFailure&) = default;
 };
 inline constexpr std::size_t kNodeFailuresKept = 16;

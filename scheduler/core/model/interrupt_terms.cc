@@ -57,11 +57,23 @@ Status CheckGrace(const Policy& policy, const JobSpec& spec) {
   return Status::Ok();
 }
 
-Duration MinRunOf(const Policy& policy, const Job& job) {
-  const Duration save = job.save_cost.ms > 0 ? job.save_cost : policy.default_save_cost;
-  const Duration restore = job.restore_cost.ms > 0 ? job.restore_cost : policy.default_restore_cost;
-  return (save + restore) * policy.min_run_factor;
+Duration RestoreCostOf(const Policy& policy, const Job& job) {
+  if (job.restore_cost.ms <= 0) return policy.default_restore_cost;
+  return std::min(job.restore_cost, std::max(policy.min_run_max, policy.default_restore_cost));
 }
+
+Duration MinRunOf(const Policy& policy, const Job& job, bool borrowed) {
+  const Duration save = job.save_cost.ms > 0 ? job.save_cost : policy.default_save_cost;
+  const Duration own = std::min((save + RestoreCostOf(policy, job)) * policy.min_run_factor, LongestMinRun(policy));
+  return borrowed ? std::min(own, DefaultMinRun(policy)) : own;
+}
+
+Duration DefaultMinRun(const Policy& policy) {
+  const Duration unknown = (policy.default_save_cost + policy.default_restore_cost) * policy.min_run_factor;
+  return std::min(unknown, LongestMinRun(policy));
+}
+
+Duration LongestMinRun(const Policy& policy) { return policy.min_run_factor > 0 ? policy.min_run_max : Duration{}; }
 
 Duration DoubledQuantum(Duration base, std::uint32_t doublings) {
   if (doublings == 0) return base;

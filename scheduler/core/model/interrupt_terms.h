@@ -27,8 +27,17 @@ GraceTerms GraceOf(const Policy& policy, const JobSpec& spec, PriorityClass in_f
 // Refuses a grace above the class' cap. What the spec need not say (60 s, 300 s) is never refused: GraceOf cuts it.
 Status CheckGrace(const Policy& policy, const JobSpec& spec);
 
-// How long an attempt that began may run, whoever asks: min_run_factor x (save + restore).
-Duration MinRunOf(const Policy& policy, const Job& job);
+// What a restore of the job counts as, for its protection and for the choice of victims. The job itself says how long
+// its restores take: the policy bounds how much that shelters it.
+Duration RestoreCostOf(const Policy& policy, const Job& job);
+
+// How long an attempt that began may run, whoever asks: min_run_factor x (save + restore), at most min_run_max. What is
+// borrowed has no more than a job that nothing is known of.
+Duration MinRunOf(const Policy& policy, const Job& job, bool borrowed = false);
+// Of a job that nothing is known of.
+Duration DefaultMinRun(const Policy& policy);
+// No attempt's is longer.
+Duration LongestMinRun(const Policy& policy);
 
 // `base` doubled so often, up to a day: for a job whose interrupts lost more than a quantum each.
 Duration DoubledQuantum(Duration base, std::uint32_t doublings);

@@ -69,6 +69,41 @@ TEST(GraceCap, TheStatusSaysWhatIsCut) {
             "the SDK or glim-task; grace 5m, the cap of class normal (its spec: 1h)");
 }
 
+Job Measured(Duration save, Duration restore) {
+  Job job = JobRow(1);
+  job.save_cost = save;
+  job.restore_cost = restore;
+  return job;
+}
+
+TEST(MinRun, IsTenTimesWhatWasMeasuredUpToThePolicysBound) {
+  const Policy policy;
+  EXPECT_EQ(MinRunOf(policy, JobRow(1)), Seconds(10));
+  EXPECT_EQ(MinRunOf(policy, Measured(Seconds(30), Seconds(29))), Seconds(590));
+  EXPECT_EQ(MinRunOf(policy, Measured(Seconds(30), Seconds(30))), Minutes(10));
+  EXPECT_EQ(MinRunOf(policy, Measured(Seconds(30), Hours(24))), Minutes(10));
+  EXPECT_EQ(MinRunOf(policy, Measured(Hours(1), Seconds(1))), Minutes(10));
+}
+
+TEST(MinRun, FollowsTheBoundOfThePolicy) {
+  Policy policy;
+  policy.min_run_max = Hours(2);
+  EXPECT_EQ(MinRunOf(policy, Measured(Minutes(1), Minutes(10))), Minutes(110));
+  policy.min_run_max = Seconds(3);
+  EXPECT_EQ(MinRunOf(policy, JobRow(1)), Seconds(3)) << "of what nothing is known, too";
+  policy.min_run_max = {};
+  EXPECT_EQ(MinRunOf(policy, JobRow(1)), Duration{});
+  policy.min_run_max = Hours(2);
+  policy.min_run_factor = 0;
+  EXPECT_EQ(LongestMinRun(policy), Duration{});
+}
+
+TEST(MinRun, OfWhatIsBorrowedIsNoLongerThanThatOfAnUnknownJob) {
+  const Policy policy;
+  EXPECT_EQ(MinRunOf(policy, Measured(Seconds(30), Hours(24)), true), Seconds(10));
+  EXPECT_EQ(MinRunOf(policy, Measured(Milliseconds(100), Milliseconds(200)), true), Seconds(3)) << "nor than its own";
+}
+
 TEST(DoubledQuantum, DoublesUpToADayAndNeverShrinks) {
   EXPECT_EQ(DoubledQuantum(Minutes(15), 0), Minutes(15));
   EXPECT_EQ(DoubledQuantum(Minutes(15), 2), Hours(1));

@@ -169,7 +169,8 @@ struct Policy {
   // (interrupt_terms.h). A cap of max_grace below that of grace counts as that.
   ClassDurations grace_cap{Minutes(5), {}};
   ClassDurations max_grace_cap{Minutes(5), {}};
-  std::int64_t min_run_factor = 10;                // min_run = factor x (save + restore)
+  std::int64_t min_run_factor = 10;                // min_run = factor x (save + restore),
+  Duration min_run_max = Minutes(10);              // at most; also what a restore counts as in the choice of victims
   Duration default_save_cost = Milliseconds(500);  // until something has been measured
   Duration default_restore_cost = Milliseconds(500);
   Duration median_checkpoint_interval = Minutes(5);  // the cap of age, for ordering victims only

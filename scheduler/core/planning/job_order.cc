@@ -66,6 +66,11 @@ Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& j
 
 namespace {
 
+// The longest that its class may have to leave an attempt of it alone.
+Duration ProtectionOf(const ClusterState& state, const Policy& policy, const Job& job) {
+  return std::max(QuantumOf(state, policy, job, true), LongestMinRun(policy));
+}
+
 // Node-milliseconds of the quanta that those who wait longer may be given.
 std::int64_t QuantaAhead(const ClusterState& state, const Policy& policy, const Job& job) {
   const std::pair mine(job.queued_at, job.id);
@@ -77,7 +82,7 @@ std::int64_t QuantaAhead(const ClusterState& state, const Policy& policy, const 
         all ? static_cast<std::int64_t>(waiting.size()) : std::distance(waiting.begin(), waiting.lower_bound(mine));
     // Jobs of one shape are given one quantum.
     const Job& one = *state.FindJob(waiting.begin()->second);
-    ahead += QuantumOf(state, policy, one, true).ms * shape.nodes * jobs;
+    ahead += ProtectionOf(state, policy, one).ms * shape.nodes * jobs;
   }
   return ahead;
 }
@@ -111,7 +116,7 @@ Doubled DoubledBeside(const ClusterState& state, const Policy& policy, const Job
   for (const JobId id : state.index().doubled) {
     const Job& other = *state.FindJob(id);
     if (id == job.id || other.spec->pool != job.spec->pool || other.spec->priority != job.spec->priority) continue;
-    const Duration quantum = QuantumOf(state, policy, other, true);
+    const Duration quantum = ProtectionOf(state, policy, other);
     sum.longest = std::max(sum.longest, quantum);
     sum.node_milliseconds += quantum.ms * other.spec->nodes;
   }
@@ -124,7 +129,8 @@ Duration PromisedWait(const ClusterState& state, const Policy& policy, const Job
   const std::int64_t nodes = NodesServing(state, job.spec->pool);
   const Doubled doubled = DoubledBeside(state, policy, job);
   const std::int64_t ahead = QuantaAhead(state, policy, job) + doubled.node_milliseconds;
-  return policy.starvation_bound + std::max(policy.quantum_max, doubled.longest) + Duration{2 * ahead / nodes};
+  const Duration runs_on = std::max({policy.quantum_max, doubled.longest, LongestMinRun(policy)});
+  return policy.starvation_bound + runs_on + Duration{2 * ahead / nodes};
 }
 
 }  // namespace glim::core

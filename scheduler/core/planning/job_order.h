@@ -54,8 +54,8 @@ Duration QuantumOf(const ClusterState& state, const Policy& policy, const Job& j
 //   starvation_bound + quantum_max + 2 x (node-milliseconds of the quanta of those that wait longer) / nodes
 // The first term makes it starved; the second lets what is protected end; the third serves the starved before it, whose
 // gangs leave at most half of the nodes idle while they are gathered. Doubled quanta of its pool and class count in the
-// second and in the third. The nodes are those of the pool's largest zone: a
-// gang is gathered in one, or holds the link that others wait for.
+// second and in the third, and no quantum counts as less than the longest min_run. The nodes are those of the pool's
+// largest zone: a gang is gathered in one, or holds the link that others wait for.
 Duration PromisedWait(const ClusterState& state, const Policy& policy, const Job& job);
 
 }  // namespace glim::core

@@ -69,7 +69,7 @@ void PoolViews::AddAttempts(const std::string& pool, PoolView& view) const {
     const bool begun = a.row->state == AttemptState::kStarting || a.row->state == AttemptState::kRunning;
     a.steady = begun && a.row->stop == StopCause::kNone && !a.row->open_agreement();
     if (!a.steady) continue;
-    a.min_run_until = ProtectedUntil(state_, policy_, *a.row);
+    a.min_run_until = ProtectedUntil(state_, policy_, *a.row, a.borrowed);
     a.quantum_until = std::max(a.min_run_until, a.row->started_at + a.row->quantum);
     a.save_due = SaveDue(state_, policy_, *a.row, now_);
     a.urgency = urgencies_.OfRunning(*a.job, *a.row);

@@ -144,6 +144,57 @@ TEST(QuotaPromise, WhoeverBorrowsWaitsBehindLow) {
   EXPECT_NE(c.Blockers(beyond).at(0).message.find("counts as class low"), std::string::npos);
 }
 
+// Twelve of eve's twenty nodes are beyond her quota, and all her jobs say that a restore takes them a day. They are
+// right about that, as far as the scheduler sees.
+TEST(QuotaPromise, WhatAJobSaysOfItsRestoreKeepsNobodysNode) {
+  Policy policy = Patient();
+  policy.default_user_quota.nodes = {{kNormal, 8}, {kVeryHigh, 0}};
+  Cluster c(Zones{.nodes = 20}, policy);
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 20; ++i) jobs.push_back(c.Submit(Spec(1, kHigh), "eve"));
+  c.Settle();
+  c.Advance(Hours(24));
+  for (const JobId job : jobs) {
+    c.Edit(job, 0, [](ObservedTask& task) {
+      task.ranks[0].restored_step = 0;
+      task.ranks[0].restore_time = Hours(24);
+    });
+    c.Suspend(job, "eve");
+  }
+  c.Settle();
+  for (const JobId job : jobs) c.Resume(job, "eve");
+  c.Settle();
+  c.Advance(Seconds(10));
+  std::size_t borrowed = 0;
+  for (const JobId job : jobs) borrowed += c.attempt(job).borrowed ? 1 : 0;
+  ASSERT_EQ(borrowed, 12u);
+  const JobId normal = c.Submit(Spec(1, kNormal), "ann");
+  EXPECT_EQ(c.job(normal).state, JobState::kStarting) << "the min_run of what is borrowed is over";
+  const JobId high = c.Submit(Spec(1, kHigh), "ben");
+  EXPECT_EQ(c.job(high).state, JobState::kStarting);
+}
+
+// Within her quota, a class below.
+TEST(QuotaPromise, WhatAJobSaysOfItsRestoreProtectsItForThePolicysBoundAtMost) {
+  Cluster c(Zones{.nodes = 1}, Patient());
+  const JobId job = c.Submit(Spec(1), "eve");
+  c.Settle();
+  c.Advance(Hours(30));
+  c.Edit(job, 0, [](ObservedTask& task) {
+    task.ranks[0].restored_step = 0;
+    task.ranks[0].restore_time = Hours(24);
+  });
+  c.Suspend(job, "eve");
+  c.Settle();
+  c.Resume(job, "eve");
+  c.Settle();
+  const JobId high = c.Submit(Spec(1, kHigh), "ben");
+  c.Advance(c.policy().min_run_max - Milliseconds(1));
+  EXPECT_EQ(c.job(high).state, JobState::kQueued);
+  c.Advance(Milliseconds(1));
+  EXPECT_EQ(c.job(high).state, JobState::kStarting);
+}
+
 // A starved borrower would come before all: the promise is to the others.
 TEST(QuotaPromise, NoStartIsPromisedBeyondIt) {
   Policy policy = Patient();

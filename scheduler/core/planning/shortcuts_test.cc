@@ -108,6 +108,7 @@ class RandomCluster {
     policy.start_max = Hours(10);
     if (rng.OneIn(2)) policy.default_user_quota.nodes = {{PriorityClass::kNormal, 3}};
     if (rng.OneIn(2)) policy.team_weight = {{"t1", 50}, {"t2", 400}};
+    policy.min_run_max = Seconds(rng.Between(0, 60));
     return policy;
   }
 

@@ -164,6 +164,25 @@ TEST(Slicing, ThePromiseCountsTheNodesOfOneZone) {
   EXPECT_EQ(beyond_the_bound(2), beyond_the_bound(1) * 2);
 }
 
+// What is protected longest ends by then, whether a quantum or a min_run does it.
+TEST(Slicing, ThePromiseCountsTheLongestMinRun) {
+  Policy policy = Patient();
+  policy.quantum_min = policy.quantum_max = Minutes(1);
+  policy.min_run_max = Hours(1);
+  Cluster c(Zones{.nodes = 1}, policy);
+  c.Submit(Spec(1));
+  c.Settle();
+  const JobId first = c.Submit(Spec(1));
+  const JobId second = c.Submit(Spec(1));
+  const auto beyond_the_bound = [&](JobId id) {
+    return PromisedWait(c.state(), c.policy(), c.job(id)) - c.policy().starvation_bound;
+  };
+  EXPECT_EQ(beyond_the_bound(first), Hours(1));
+  EXPECT_EQ(beyond_the_bound(second), Hours(1) + Hours(2)) << "and twice that of who waits longer";
+  c.policy().min_run_factor = 0;
+  EXPECT_EQ(beyond_the_bound(first), Minutes(1));
+}
+
 TEST(Slicing, ALightTeamComesBeforeAHeavyOne) {
   Cluster c(Zones{.nodes = 1}, Patient());
   JobSpec spec = Spec(1);

@@ -20,10 +20,6 @@ std::int64_t SuccessPermille(const Job& job, const PoolSaves& pool) {
   return pool.asked > 0 ? 1000 * pool.done / pool.asked : kSaveSuccessAtFirstPermille;
 }
 
-Duration RestoreCost(const Job& job, const Policy& policy) {
-  return job.restore_cost.ms > 0 ? job.restore_cost : policy.default_restore_cost;
-}
-
 }  // namespace
 
 std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
@@ -39,13 +35,13 @@ std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, c
   const std::int64_t known = job.leaves > 0 ? job.leave_time.ms : pool.leaves > 0 ? pool.leave_ms / pool.leaves : 0;
   const std::int64_t save = p * SaveCost(job, pool, policy).ms / 1000;
   const Duration start = attempt.running_at ? attempt.running_at - attempt.started_at : Duration{};
-  return gpus * (std::max(known, save) + (1000 - p) * age / 1000 + start.ms + RestoreCost(job, policy).ms);
+  return gpus * (std::max(known, save) + (1000 - p) * age / 1000 + start.ms + RestoreCostOf(policy, job).ms);
 }
 
-TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt) {
+TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt, bool borrowed) {
   const Job& job = *state.FindJob(attempt.id.job);
   if (job.validates) return attempt.started_at;
-  return attempt.started_at + MinRunOf(policy, job);
+  return attempt.started_at + MinRunOf(policy, job, borrowed);
 }
 
 TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now) {
@@ -53,7 +49,9 @@ TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt
   const bool saves_when_asked = job.saves_asked == 0 || job.saves_done * 2 >= job.saves_asked;
   if (saves_when_asked || attempt.save_interval.ms == 0 || !attempt.durable_at) return {};
   const TimePoint due = attempt.durable_at + attempt.save_interval;
-  return due > now && due <= now + policy.save_wait_max ? due : TimePoint{};
+  // Nearer than the last one, or who saves every few seconds would be let go on for ever.
+  const bool is_near = due <= now + policy.save_wait_max && due - now < now - attempt.durable_at;
+  return due > now && is_near ? due : TimePoint{};
 }
 
 std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed) {

@@ -23,11 +23,13 @@ namespace glim::core {
 // GPU-milliseconds.
 std::int64_t PreemptionCostOf(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
 
-// It may not be interrupted before then (extreme_high excepted): 10 x (save + restore) after its start.
-TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt);
+// It may not be interrupted before then (extreme_high excepted): its min_run after its start.
+TimePoint ProtectedUntil(const ClusterState& state, const Policy& policy, const Attempt& attempt,
+                         bool borrowed = false);
 
 // Waiting for its periodic save loses less than interrupting it now: when that save is due, if that is within
-// save_wait_max. Only of jobs that mostly fail to save when asked, and whose saves come at an interval. 0: now is well.
+// save_wait_max and nearer than the last one. Only of jobs that mostly fail to save when asked, and whose saves come at
+// an interval. 0: now is well.
 TimePoint SaveDue(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint now);
 
 struct VictimOption {

@@ -89,6 +89,15 @@ TEST(PreemptionCost, HasTheCostOfStartingAgain) {
   EXPECT_EQ(h.PreemptionCostAfter(Seconds(100)), 12 * (500 + 40'000 + 500));
 }
 
+// The job itself says how long its restores take.
+TEST(PreemptionCost, ARestoreSheltersNoMoreThanThePolicySays) {
+  Holder h;
+  h.job.saves_asked = h.job.saves_done = 1;
+  h.job.save_cost = Milliseconds(500);
+  h.job.restore_cost = Hours(24);
+  EXPECT_EQ(h.PreemptionCostAfter(Seconds(10)), 12 * (500 + h.policy.min_run_max.ms));
+}
+
 // Jobs 2 and 3 of the pool have shown what job 1 has not.
 TEST(PreemptionCost, WhatAJobHasNotShownIsThePoolsMean) {
   Holder h;
@@ -131,8 +140,26 @@ TEST(ProtectedUntilRule, TenTimesSaveAndRestore) {
   h.job.restore_cost = Seconds(12);
   h.state.Put(h.job);
   EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince + Seconds(420));
+  EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt, true), kHeldSince + Seconds(10)) << "it is borrowed";
   h.policy.min_run_factor = 0;
   EXPECT_EQ(ProtectedUntil(h.state, h.policy, h.attempt), kHeldSince);
+}
+
+TEST(SaveDueRule, IsWaitedForWhereItIsNearAndNearerThanTheLastOne) {
+  Holder h;
+  h.job.saves_asked = 4;  // and never saves when asked
+  h.state.Put(h.job);
+  h.attempt.durable_at = kHeldSince + Minutes(10);
+  const auto due = [&](Duration interval, Duration since) {
+    h.attempt.save_interval = interval;
+    return SaveDue(h.state, h.policy, h.attempt, h.attempt.durable_at + since);
+  };
+  EXPECT_EQ(due(Minutes(1), Seconds(40)), h.attempt.durable_at + Minutes(1));
+  EXPECT_EQ(due(Minutes(1), Seconds(29)), TimePoint{}) << "not within save_wait_max";
+  EXPECT_EQ(due(Minutes(1), Seconds(61)), TimePoint{}) << "it is late";
+  EXPECT_EQ(due(Seconds(20), Seconds(11)), h.attempt.durable_at + Seconds(20));
+  EXPECT_EQ(due(Seconds(20), Seconds(10)), TimePoint{}) << "there is little to lose";
+  EXPECT_EQ(due(Seconds(20), Seconds(0)), TimePoint{});
 }
 
 VictimOption Option(std::uint64_t job, PriorityClass charged, bool borrowed, std::int64_t preemption_cost,

@@ -24,6 +24,7 @@ constexpr std::pair<const char*, Duration Policy::*> kSpans[] = {
     {"save_wait_max", &Policy::save_wait_max},
     {"backfill_hold_after", &Policy::backfill_hold_after},
     {"median_checkpoint_interval", &Policy::median_checkpoint_interval},
+    {"min_run_max", &Policy::min_run_max},
 };
 constexpr std::pair<const char*, std::int64_t Policy::*> kNumbers[] = {
     {"preempt_gain_permille", &Policy::preempt_gain_permille},

@@ -35,6 +35,7 @@ constexpr std::uint32_t kGpusMax = 64;
 constexpr std::uint32_t kShardsMax = 1'000'000;
 constexpr std::int64_t kDayMs = 24 * 3'600'000LL;
 constexpr std::int64_t kStepMax = std::int64_t{1} << 53;
+constexpr std::int64_t kBytesMax = std::int64_t{1} << 50;  // times a thousand, as rates are reckoned, it fits
 
 Status Refuse(std::string field, const std::string& message, std::string fix = "") {
   return Status(StatusCode::kInvalidArgument, field + ": " + message)
@@ -90,17 +91,19 @@ Status CheckHostPort(const char* field, const std::string& address) {
   return CheckField(field, address, 1, kHostPortMax, IsHostPortChar, "A-Z a-z 0-9 . _ - : [ ] %");
 }
 
+// Agents of earlier releases hand on what a rank says of its shards, whatever that is.
+bool IsAShard(const v1::Save& proto) {
+  return proto.shards() >= 1 && proto.shards() <= kShardsMax && proto.shard() < proto.shards();
+}
+
 Result<core::SavedShard> SaveFromProto(const v1::Save& proto) {
   if (proto.step() < 0 || proto.step() > kStepMax) return Refuse("saves.step", "is out of range");
-  if (proto.shards() < 1 || proto.shards() > kShardsMax || proto.shard() >= proto.shards()) {
-    return Refuse("saves.shard", "is not one of shards");
-  }
   if (proto.path().size() > kPathMax) return Refuse("saves.path", "is too long");
   if (proto.bytes() < 0 || proto.duration_ms() < 0) return Refuse("saves.bytes", "is negative");
   core::SavedShard save;
   save.step = proto.step();
   save.path = proto.path();
-  save.bytes = proto.bytes();
+  save.bytes = std::min(proto.bytes(), kBytesMax);
   save.shard = proto.shard();
   save.shards = proto.shards();
   save.took = Milliseconds(proto.duration_ms());
@@ -133,6 +136,7 @@ Result<core::Rank> RankFromProto(const v1::ObservedRank& proto) {
   rank.hold = proto.hold();
   rank.finished = proto.finished();
   for (const auto& save : proto.saves()) {
+    if (!IsAShard(save)) continue;  // refused, it would end the agent's stream, and so take its node out
     auto shard = SaveFromProto(save);
     if (!shard.ok()) return shard.status();
     rank.saves.push_back(std::move(shard).value());
@@ -189,7 +193,7 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   task.left_behind = std::min(proto.left_behind(), kLeftBehindMax);
   task.left_names = CutText(proto.left_names(), kCauseMax);
   task.save_missing = proto.save_missing();
-  task.copied_bytes = std::max<std::int64_t>(0, proto.copied_bytes());
+  task.copied_bytes = std::clamp<std::int64_t>(proto.copied_bytes(), 0, kBytesMax);
   task.copy_time = Milliseconds(std::clamp<std::int64_t>(proto.copy_ms(), 0, kDayMs));
   task.first_output = TimePoint{std::max<std::int64_t>(0, proto.first_output_ms())};
   std::set<std::uint32_t> seen;

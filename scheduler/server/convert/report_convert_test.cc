@@ -55,5 +55,29 @@ TEST(ReportOfASaveThatFailed, AStepThatCannotBeIsRefused) {
   }
 }
 
+// A task says what it likes, and its agent hands that on: its node's report stands.
+TEST(ReportOfASave, ThatNobodyCanMakeIsLeftOutAndTheReportStands) {
+  v1::NodeReport report = ReportWith({});
+  v1::ObservedRank& rank = *report.mutable_tasks(0)->mutable_ranks(0);
+  const auto add = [&](std::uint32_t shard, std::uint32_t shards, std::int64_t bytes) {
+    v1::Save& save = *rank.add_saves();
+    save.set_step(7);
+    save.set_path("/s");
+    save.set_shard(shard);
+    save.set_shards(shards);
+    save.set_bytes(bytes);
+  };
+  add(0, 2'000'000, 1);
+  add(0, 0, 1);
+  add(3, 3, 1);
+  add(0, 1, std::int64_t{1} << 62);
+  report.mutable_tasks(0)->set_copied_bytes(std::int64_t{1} << 62);
+  const auto tasks = ReportToTasks(report);
+  ASSERT_TRUE(tasks.ok()) << tasks.status().message();
+  ASSERT_EQ(tasks->at(0).ranks.at(0).saves.size(), 1u);
+  EXPECT_EQ(tasks->at(0).ranks.at(0).saves[0].bytes, std::int64_t{1} << 50);
+  EXPECT_EQ(tasks->at(0).copied_bytes, std::int64_t{1} << 50);
+}
+
 }  // namespace
 }  // namespace glim::server

@@ -8,6 +8,7 @@
 
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/node_labels.h"
+#include "scheduler/core/lifecycle/yield.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/save_reach.h"
@@ -100,11 +101,13 @@ std::string InSeconds(Duration time) { return WriteDuration(Seconds((time.ms + 9
 
 std::string BackoffWords(const core::Job& job, TimePoint now) {
   const double left = static_cast<double>((job.not_before - now).ms) / 1000.0;
-  if (job.storage_failures > 0) return fmt::format("it is tried again in {:.1f} s: {}", left, job.message);
+  if (job.storage_failures > 0 || job.message.starts_with(core::kLeftAgain)) {
+    return fmt::format("it is tried again in {:.1f} s: {}", left, job.message);
+  }
   if (job.idle_yields == 0) {
     return fmt::format("it is tried again in {:.1f} s, after a failure that was not the program's", left);
   }
-  return fmt::format("it is tried again in {:.1f} s: {} left by {} without a step or a save", left,
+  return fmt::format("it is tried again in {:.1f} s: {} left by {} soon, and without a save", left,
                      job.idle_yields == 1 ? "its last attempt" : fmt::format("its last {} attempts", job.idle_yields),
                      job.idle_yields == 1 ? "itself" : "themselves");
 }

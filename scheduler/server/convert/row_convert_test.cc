@@ -52,7 +52,7 @@ TEST(BackoffWords, SayThatAJobLeftByItselfAndDidNothing) {
     core::testing::ScriptedAgent::Release(task, 0);
   });
   EXPECT_EQ(OnlyBlockerOf(c, job).message,
-            "it is tried again in 30.0 s: its last attempt left by itself without a step or a save");
+            "it is tried again in 30.0 s: its last attempt left by itself soon, and without a save");
 }
 
 TEST(BackoffWords, NameThePathThatDoesNotAnswer) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -84,10 +86,15 @@ void HealthTruth::SeeFailures(const core::Node& node, const core::LemonPolicy& p
   if (node.failures.empty()) return;
   const TimePoint newest = node.failures.back().at;
   if (std::exchange(failed_[node.id], newest) == newest) return;
-  const auto count = std::count_if(node.failures.begin(), node.failures.end(), [&](const core::NodeFailure& failure) {
+  std::set<std::string> hung;  // whose jobs
+  std::size_t count = 0;
+  for (const core::NodeFailure& failure : node.failures) {
+    if (failure.at + policy.within <= newest) continue;
+    if (failure.cause == "hang") hung.insert(failure.user);
     const bool is_explained = failure.cause != "node_failure" || !failure.device.empty();
-    return is_explained && failure.at + policy.within > newest;
-  });
+    count += failure.cause != "hang" && is_explained ? 1 : 0;
+  }
+  if (hung.size() > 1) count += hung.size();
   if (policy.cordon_times > 0 && count >= policy.cordon_times) out_.insert(node.id);
 }
 

@@ -73,6 +73,7 @@ World::World(WorldOptions options)
   Rng widened(options.seed + 0x9e3779b97f4a7c15ULL);
   if (widened.OneIn(2)) policy_.starvation_bound = Minutes(widened.Between(1, 8));
   policy_.health.lemons = DrawLemons(widened);
+  if (widened.OneIn(2)) policy_.min_run_max = Seconds(widened.Between(0, 60));
   if (options_.crowd > 0) policy_.unfinished_spec_bytes_per_user_max = policy_.unfinished_spec_bytes_max;
   PlanCrowd();
   DrawMeasuring();

@@ -76,6 +76,7 @@ void Fields(Io& io, RowRef<Io, core::NodeFailure> row) {
   io.Field("cause", row.cause);
   io.Sparse("device", row.device);
   io.Sparse("job", row.job);
+  io.Sparse("user", row.user);
 }
 
 template <typename Io>

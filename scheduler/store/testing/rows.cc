@@ -173,8 +173,8 @@ class Filler {
     All(need, since, job, good_at, bad, again_at, last, full, folders);
   }
   void Fill(core::NodeFailure& row) {
-    auto& [at, cause, device, job] = row;
-    All(at, cause, device, job);
+    auto& [at, cause, device, job, user] = row;
+    All(at, cause, device, job, user);
   }
   void Fill(core::HealthCondition& row) {
     auto& [check, device, text, value, expected, unit, since, verdict] = row;
