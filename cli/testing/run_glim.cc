@@ -70,6 +70,10 @@ GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOp
   if (options.keyboard) std::swap(in.ends[0], in.ends[1]);
   const Pipe out = options.terminal ? Terminal(false) : Pipe();
   const Pipe err;
+  // Before there is a reader who may end without it: that is SIGPIPE for who writes later.
+  GLIM_CHECK(
+      write(in.ends[1], options.input.data(), options.input.size()) == static_cast<ssize_t>(options.input.size()),
+      "the input of a test fits a pipe");
   pid_ = fork();
   GLIM_CHECK(pid_ >= 0, "no process");
   if (pid_ == 0) {
@@ -86,9 +90,6 @@ GlimProcess::GlimProcess(const std::vector<std::string>& arguments, const GlimOp
   close(err.ends[1]);
   out_fd_ = out.ends[0];
   err_fd_ = err.ends[0];
-  GLIM_CHECK(
-      write(in.ends[1], options.input.data(), options.input.size()) == static_cast<ssize_t>(options.input.size()),
-      "the input of a test fits a pipe");
   if (options.keyboard) {
     keyboard_fd_ = in.ends[1];
   } else {

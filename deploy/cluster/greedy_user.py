@@ -17,7 +17,6 @@ from .processes import SLOWER
 KIB, MIB = 1 << 10, 1 << 20
 REFUSED_PAUSE_S = 0.02  # who is refused tries again at once, and does not burn this machine's processor for it
 TIMEOUT_S = 60
-GIVEN_BACK_S = 5  # the scheduler looks every two seconds for memory that it holds and does not use
 
 
 def resident(pid):
@@ -52,24 +51,26 @@ class GreedyUser:
             self.headers["glim-user"] = user
         self.numbers = itertools.count()
         self.lock = threading.Lock()
-        self.before = self._cost()
+        self.before = self._held()
 
     WAYS = ("wide", "small", "odd_characters", "cancelled", "held", "long_requests")
 
     def spend(self, seconds, ways=WAYS):
-        """All ways at a time. Returns (bytes of the scheduler's memory, bytes of its store) that it has cost since this
-        object was made, when the scheduler has had the time to give back what it holds no longer."""
+        """All ways at a time."""
         self.until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._go, args=(way,)) for way in ways]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        time.sleep(GIVEN_BACK_S * SLOWER)
-        memory, store = self._cost()
+
+    def cost(self):
+        """(bytes of the scheduler's memory, bytes of its store) since this object was made. Memory that is not used any
+        more is given back within seconds."""
+        memory, store = self._held()
         return memory - self.before[0], store - self.before[1]
 
-    def _cost(self):
+    def _held(self):
         return resident(self.cluster.scheduler.pid), stored(self.cluster.store)
 
     def cancel_all(self):

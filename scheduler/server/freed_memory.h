@@ -12,9 +12,9 @@ namespace glim::server {
 // Few arenas, and large blocks apart from them. Of the whole process; before it has threads.
 void BoundAllocator();
 
-// In bytes. Whether it is worth a walk over what is free: resident memory has grown by much since the last time, or
-// since it was least after that, and much is free.
-bool ShouldGiveBack(std::uint64_t resident_then, std::uint64_t resident_now, std::uint64_t free_now);
+// In bytes. Whether it is worth a walk over what is free: so much more memory is idle, which is resident and not in use,
+// than the last walk left in pieces too small for it.
+bool ShouldGiveBack(std::uint64_t idle_then, std::uint64_t idle_now, std::uint64_t resident_now);
 
 // Looks every two seconds on the thread of `io`, which it does not own. While it gives back (some ms for each GiB),
 // other threads wait that want memory of the same arena.
@@ -26,7 +26,8 @@ class FreedMemory {
   void LookLater();
 
   boost::asio::steady_timer timer_;
-  std::uint64_t resident_then_ = 0;
+  std::uint64_t idle_then_ = 0;
+  bool once_more_ = false;
 };
 
 }  // namespace glim::server

@@ -7,17 +7,16 @@ namespace {
 
 constexpr std::uint64_t kMebi = 1 << 20;
 
-TEST(FreedMemory, IsGivenBackWhereMuchHasCome) {
-  EXPECT_FALSE(ShouldGiveBack(40 * kMebi, 43 * kMebi, 20 * kMebi)) << "little has come";
-  EXPECT_FALSE(ShouldGiveBack(40 * kMebi, 90 * kMebi, 5 * kMebi)) << "it is in use";
-  EXPECT_TRUE(ShouldGiveBack(40 * kMebi, 90 * kMebi, 6 * kMebi));
-  EXPECT_FALSE(ShouldGiveBack(90 * kMebi, 90 * kMebi, 50 * kMebi)) << "what is free was given back, or is in pieces";
-  EXPECT_FALSE(ShouldGiveBack(90 * kMebi, 40 * kMebi, 50 * kMebi)) << "it went by itself";
+TEST(FreedMemory, IsGivenBackWhereMuchIsIdle) {
+  EXPECT_FALSE(ShouldGiveBack(20 * kMebi, 23 * kMebi, 60 * kMebi)) << "little is idle";
+  EXPECT_TRUE(ShouldGiveBack(20 * kMebi, 24 * kMebi, 60 * kMebi));
+  EXPECT_FALSE(ShouldGiveBack(50 * kMebi, 50 * kMebi, 90 * kMebi)) << "it is in pieces";
+  EXPECT_FALSE(ShouldGiveBack(50 * kMebi, 20 * kMebi, 90 * kMebi)) << "it is in use again";
 }
 
 TEST(FreedMemory, IsLookedForSeldomerWhereThereIsMore) {
-  EXPECT_FALSE(ShouldGiveBack(3'200 * kMebi, 3'300 * kMebi, 1'000 * kMebi));
-  EXPECT_TRUE(ShouldGiveBack(3'200 * kMebi, 3'500 * kMebi, 1'000 * kMebi));
+  EXPECT_FALSE(ShouldGiveBack(0, 200 * kMebi, 3'300 * kMebi));
+  EXPECT_TRUE(ShouldGiveBack(0, 210 * kMebi, 3'300 * kMebi));
 }
 
 }  // namespace

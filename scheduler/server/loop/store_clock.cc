@@ -35,14 +35,15 @@ Status CheckClock(TimePoint last_written, TimePoint clock) {
   if (off <= kClockOffMax) return Status::Ok();
   return Status(StatusCode::kFailedPrecondition, "this host's clock says " + core::MomentInWords(clock) + ", " +
                                                      InDays(off) + (ahead ? " after" : " before") +
-                                                     " the last that the store was written, " +
+                                                     " the store was last written, " +
                                                      core::MomentInWords(last_written))
       .WithReason("CLOCK_OFF")
       .WithField("clock")
-      .WithFix(ahead ? "set the clock. If it is right, for no scheduler has run so long: glim-scheduler accept-clock, "
-                       "with the options of this one"
-                     : "set the clock. If it is right, for a scheduler once ran with a clock that was ahead: "
-                       "glim-scheduler accept-clock, with the options of this one, moves the times in the store back");
+      .WithFix(
+          ahead ? "set the clock. If it is right, because no scheduler ran for so long: glim-scheduler accept-clock, "
+                  "with the options of this one"
+                : "set the clock. If it is right, because a scheduler once ran with a clock that was ahead: "
+                  "glim-scheduler accept-clock, with the options of this one, moves the times in the store back");
 }
 
 void NoteClock(std::uint64_t epoch, TimePoint clock, store::Store* store) {
@@ -64,9 +65,13 @@ Result<std::string> AcceptClock(store::Store* store, TimePoint clock) {
   if (!moved.empty()) {
     if (Status s = store->Commit(*epoch, moved); !s.ok()) return s;
   }
-  if (Status s = store->PutMark(*epoch, kClockMark, std::to_string(clock.ms)); !s.ok()) return s;
+  const std::uint64_t in_force = moves ? static_cast<std::uint64_t>(clock.ms / 1'000) : *epoch;
+  if (moves) {
+    if (Status s = store->ResetEpoch(*epoch, in_force); !s.ok()) return s;
+  }
+  // Last: without it the store is still ahead, and whoever was cut off before says it once more.
+  if (Status s = store->PutMark(in_force, kClockMark, std::to_string(clock.ms)); !s.ok()) return s;
   if (!moves) return "accepted: it is " + core::MomentInWords(clock) + ", and nothing was written for so long";
-  if (Status s = store->ResetEpoch(*epoch, static_cast<std::uint64_t>(clock.ms / 1'000)); !s.ok()) return s;
   return "accepted: it is " + core::MomentInWords(clock) + ". Times of " + std::to_string(moved.size()) +
          " rows were moved back. History and audit trail keep what they said; nodes that enrolled meanwhile have "
          "certificates that do not count yet: invite them again";

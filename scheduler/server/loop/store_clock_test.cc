@@ -104,6 +104,19 @@ TEST_F(AcceptClockTest, AStoreThatIsAheadIsMovedBackOnceThatIsSaid) {
   EXPECT_LE(epoch_, static_cast<std::uint64_t>((kThen + Minutes(6)).ms / 1'000)) << "agents with a right clock obey it";
 }
 
+// Whatever it had done by then.
+TEST_F(AcceptClockTest, ACommandThatWasCutOffIsRepeated) {
+  ASSERT_TRUE(Start(kThen + kOff).ok());
+  Write(kThen + kOff);
+  const std::string ahead = data_->marks.at(kClockMark);
+  ASSERT_TRUE(Accept(kThen).ok());
+  data_->marks[kClockMark] = ahead;  // all but its last step
+  EXPECT_EQ(Start(kThen).reason(), "CLOCK_OFF");
+  EXPECT_TRUE(Accept(kThen).ok());
+  ASSERT_TRUE(Start(kThen + Minutes(5)).ok());
+  EXPECT_LE(epoch_, static_cast<std::uint64_t>((kThen + Minutes(6)).ms / 1'000));
+}
+
 TEST_F(AcceptClockTest, AnIdleClusterIsNoneThatStoodStill) {
   ASSERT_TRUE(Start(kThen).ok());
   ASSERT_TRUE(Start(kThen + Hours(20)).ok());

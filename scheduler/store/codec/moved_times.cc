@@ -88,7 +88,7 @@ void AddIdentity(std::vector<core::Mutation>* moved, core::IdentityRow row, Time
 
 std::vector<core::Mutation> MovedBack(const core::ClusterState& rows, TimePoint now, Duration ahead) {
   std::vector<core::Mutation> moved;
-  const core::Tables tables = rows.tables();
+  const core::Tables& tables = rows.tables();
   const auto add = [&](const auto& /*key*/, const auto& row) { Add(&moved, row, now, ahead); };
   tables.nodes.ForEach(add);
   tables.jobs.ForEach(add);

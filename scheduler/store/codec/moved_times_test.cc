@@ -116,7 +116,7 @@ TEST(MovedTimes, TokensAndServiceAreMoved) {
   ASSERT_EQ(moved.size(), 1U);
   const auto& row = std::get<core::TokenRow>(std::get<core::IdentityChange>(moved.front()).row);
   EXPECT_EQ(row.created_at, kNow);
-  EXPECT_EQ(row.expires_at, kNow + Hours(24 * 90));
+  EXPECT_EQ(row.expires_at, kNow + Hours(2'160));
 
   core::ClusterState shares;
   core::Share share;

@@ -68,8 +68,8 @@ class Store : public HistoryReader {
   // The newest that was given: who has another one leads no more. Reads alone.
   virtual Result<std::uint64_t> NewestEpoch() = 0;
 
-  // A repair, by whom the newest epoch was given to: the next is given as if this had been the newest. Agents obey no
-  // epoch that is far ahead of their clocks.
+  // A repair, by the holder of the newest epoch: from now on `to` is the newest, and the next one is greater than that.
+  // For a store whose epoch is so far ahead that agents obey no leader. STALE_EPOCH: `epoch` is not the newest.
   virtual Status ResetEpoch(std::uint64_t epoch, std::uint64_t to) = 0;
 
   // Rows and next ids, index included; the soft part of the state is empty.

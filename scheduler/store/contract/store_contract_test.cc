@@ -303,6 +303,8 @@ TEST_P(StoreContract, AnEpochIsSetBackByTheNewestAlone) {
   EXPECT_EQ(store_->NewestEpoch().value(), *far);
   ASSERT_TRUE(store_->ResetEpoch(*far, 2'000).ok());
   EXPECT_EQ(store_->NewestEpoch().value(), 2'000U);
+  EXPECT_FALSE(store_->PutMark(*far, "after", "x").ok());
+  EXPECT_TRUE(store_->PutMark(2'000, "after", "x").ok());
   EXPECT_EQ(store_->AcquireEpoch(0).value(), 2'001U);
 }
 
