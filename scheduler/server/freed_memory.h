@@ -12,8 +12,8 @@ namespace glim::server {
 // Few arenas, and large blocks apart from them. Of the whole process; before it has threads.
 void BoundAllocator();
 
-// In bytes. Whether it is worth a walk over what is free: so much more memory is idle, which is resident and not in use,
-// than the last walk left in pieces too small for it.
+// In bytes. Whether it is worth a walk over what is free: more memory is idle (resident and not in use) by so much than
+// the last walk left in pieces too small for it.
 bool ShouldGiveBack(std::uint64_t idle_then, std::uint64_t idle_now, std::uint64_t resident_now);
 
 // Looks every two seconds on the thread of `io`, which it does not own. While it gives back (some ms for each GiB),
