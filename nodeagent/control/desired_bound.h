@@ -1,4 +1,4 @@
-// How many tasks of a desired set an agent takes in: a node has one that runs, and the rest are leftovers that are to be
+// How many tasks of a desired set an agent takes in: a node has one that runs, and the rest are leftovers to be
 // stopped. A set with more is not refused, for what is stopped frees the node: what is known here comes first, then
 // what is to be stopped, and nothing new is launched. The stops that are left out come with a later set, when the
 // scheduler has heard of these. Pure.

@@ -10,6 +10,12 @@ namespace glim::core {
 // An agent speaks at least so often.
 Duration ReportEvery(const Policy& policy);
 
+// A simulated world whose nodes are never lost has no heartbeats either: who has a stream is heard.
+bool NeedsNoReports(const Policy& policy);
+
+// Whether the node is ready, or was taken out and has a stream: such a one speaks on.
+bool Speaks(const ClusterState& state, NodeId node);
+
 // The newest word of the node, or when this leader began to listen.
 TimePoint HeardAt(const ClusterState& state, NodeId node);
 
@@ -24,9 +30,5 @@ TimePoint JudgedAt(const ClusterState& state, const Policy& policy, const Attemp
 // Since when the attempt's start counts: since this leader could order it, a copy of its save grew, or its nodes were
 // heard.
 TimePoint StartSince(const ClusterState& state, const Attempt& attempt);
-
-// The node speaks, `away` after its last word; `anew`: it was silent, or its agent has a new stream. Whoever has it gets
-// the time that was not heard, once for all its nodes: an order that was given meanwhile counts from now.
-void GiveTimeAway(Changes& changes, NodeId node, Duration away, bool anew);
 
 }  // namespace glim::core

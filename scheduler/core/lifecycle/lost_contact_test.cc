@@ -148,13 +148,14 @@ TEST_F(LostContactTest, WhoDoesNotWantToRestartByTheNetworkDoesNot) {
 TEST(ErrorsOfCommunication, AreKnownByTheirLibrariesWords) {
   const char* const kNetworks[] = {
       "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.7]:41234",
-      "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to complete",
+      "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for recv operation to "
+      "complete",
       "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2251, unhandled system error (run with "
       "NCCL_DEBUG=INFO for details), NCCL version 2.21.5",
-      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, remote process exited or there was a "
-      "network error, NCCL version 2.21.5",
-      "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to (n1, "
-      "29500).",
+      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, remote process exited or there "
+      "was a network error, NCCL version 2.21.5",
+      "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to "
+      "(n1, 29500).",
       "terminate called after throwing an instance: [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(",
       "ConnectionResetError: [Errno 104] Connection reset by peer",
       "BrokenPipeError: [Errno 32] Broken pipe",
@@ -166,7 +167,8 @@ TEST(ErrorsOfCommunication, AreKnownByTheirLibrariesWords) {
   const char* const kOthers[] = {
       "",
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
-      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, invalid usage, NCCL version 2.21.5",
+      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, invalid usage, NCCL version "
+      "2.21.5",
       "RuntimeError: CUDA error: device-side assert triggered",
       "ModuleNotFoundError: No module named 'network'",
       "glim.hfreduce.HfreduceError: the ranks' tensors have different sizes",

@@ -8,7 +8,7 @@
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/hardware_differs.h"
 #include "scheduler/core/lifecycle/health.h"
-#include "scheduler/core/lifecycle/heard.h"
+#include "scheduler/core/lifecycle/time_away.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_fault.h"
 #include "scheduler/core/lifecycle/node_labels.h"
@@ -229,6 +229,19 @@ void HeardAgain(Changes& changes, NodeId id, Duration away, bool new_stream) {
   GiveTimeAway(changes, id, away, was_away || new_stream);
 }
 
+void TakeHello(const NodeConnected& event, Node& node) {
+  node.boot_id = event.boot_id;
+  node.agent_version = event.agent_version;
+  node.runtime = event.runtime;
+  node.census = event.census;
+  node.replica = event.replica;
+  node.save_address = event.save_address;
+  node.save_key = event.save_key;
+  node.allowed_folders = event.allowed_folders;
+  node.only_uid = event.only_uid;
+  node.needs_uid = event.needs_uid;
+}
+
 }  // namespace
 
 void ApplyConnected(Changes& changes, const NodeConnected& event) {
@@ -264,18 +277,9 @@ void ApplyConnected(Changes& changes, const NodeConnected& event) {
   const Node before = node;
   HearLabels(changes.state(), node, said.seen);
   const std::string right_marker = RightMarker(changes.state());
-  node.boot_id = event.boot_id;
   const bool keeps_address = has_identity && RunsSomething(changes.state(), node);  // else: at the release
   if (!keeps_address) node.address = said.address;
-  node.agent_version = event.agent_version;
-  node.runtime = event.runtime;
-  node.census = event.census;
-  node.replica = event.replica;
-  node.save_address = event.save_address;
-  node.save_key = event.save_key;
-  node.allowed_folders = event.allowed_folders;
-  node.only_uid = event.only_uid;
-  node.needs_uid = event.needs_uid;
+  TakeHello(event, node);
   const bool takes_others = before.only_uid != node.only_uid || before.needs_uid != node.needs_uid;
   ForgetRoot(changes.policy(), node);
   changes.Write(std::move(node));

@@ -15,8 +15,8 @@
 // stood still before it is not restarted until it has stood still for the threshold once more. An attempt that reported
 // no step is restarted only if its spec says watchdog.no_progress: its output alone may be silent for long.
 //
-// What goes on from a save may be silent until it has got it: for no_progress_min, or for five times as long as its job's
-// last restore took, whichever is longer. Then it is judged like all others.
+// What goes on from a save may be silent until it has got it: for no_progress_min, or for five times as long as its
+// job's last restore took, whichever is longer. Then it is judged like all others.
 //
 // There is no tick: each attempt has the moment when it must be looked at, and a sign does not move that moment.
 // Soft state: model/watched.h. Pure.

@@ -113,8 +113,7 @@ struct Job {
   bool ended_unrun = false;             // it ended before it ever ran, by its own `after` or by a cancel
   Duration longest_gap{};  // between two signs of life of its attempts; kept where the watchdog waits longer for it
   NodeId validates{};  // a job of the cluster's own that measures this node (lifecycle/validation.h); none: a user's
-  // The highest number of an attempt of it that a node ran and this store did not know: its next one is higher.
-  std::uint32_t orphan_attempts = 0;
+  std::uint32_t orphan_attempts = 0;  // of its attempts that nodes ran, unknown here, the highest number
   friend bool operator==(const Job&, const Job&) = default;
 };
 

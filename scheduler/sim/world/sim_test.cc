@@ -55,8 +55,8 @@ std::map<std::string, std::uint64_t> SumOfSeeds(std::uint64_t seeds, bool faults
   return sums;
 }
 
-// Alarms that were false: a job of -1 s of grace, which no scheduler lets in, was asked to leave a reserved node 1 s after
-// it should have left (the first); and what a batch gave away was held against what the next knew in the same
+// Alarms that were false: a job of -1 s of grace, which no scheduler lets in, was asked to leave a reserved node 1 s
+// after it should have left (the first); and what a batch gave away was held against what the next knew in the same
 // millisecond (the second).
 TEST(Simulation, AccusesNobodyOfItsOwnFaults) {
   for (const std::uint64_t seed : {9'002'176u, 9'100'402u}) {
