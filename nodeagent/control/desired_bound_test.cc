@@ -22,7 +22,7 @@ bool Lists(const v1::DesiredState& set, std::uint64_t job) {
   return false;
 }
 
-constexpr std::uint64_t kRuns = 1'000, kNew = 1'001;
+constexpr std::uint64_t kRuns = 10'000, kNew = 10'001;
 
 // Stops of `stops` leftovers that nobody knows here, of a task that runs here, and the launch of another.
 v1::DesiredState SetOf(std::uint64_t stops) {

@@ -25,19 +25,22 @@ void StopWhoIsThere(Changes& changes, NodeId id, Outcome ends, const std::string
   if (const AttemptId attempt = RunsOn(changes, id)) StopAttempt(changes, attempt, CauseOf(ends), why);
 }
 
-// An operator's cordon in the operator's words; but what is found ends by no clock, and who is there leaves for it.
+// An operator's cordon in the operator's words; but what is found ends by no clock, and who is there leaves for it. The
+// history has the addition alone: what stood there before is in it already.
 void KeepOut(Changes& changes, NodeId id, const std::string& reason, bool drain) {
   const bool ends = static_cast<bool>(changes.node(id).cordon->until);
   const bool begins_drain = drain && !changes.node(id).cordon->drain;
   if (!ends && !begins_drain) return;
+  const std::string added = (ends ? "it does not end by itself any more: " : "it is drained: ") + reason;
   changes.EditNode(id, [&](Node& node) {
-    node.cordon->drain = node.cordon->drain || drain;
-    if (!ends) return;
-    node.cordon->until = {};
-    node.cordon->reason =
-        CutText(node.cordon->reason + "; it does not end by itself any more: " + reason, kReasonBytesMax);
+    Cordon& cordon = *node.cordon;
+    cordon.drain = cordon.drain || drain;
+    cordon.until = {};
+    cordon.reason = CutText(cordon.reason.empty() ? added : cordon.reason + "; " + added, kReasonBytesMax);
   });
-  changes.Note(HistoryKind::kNodeCordoned, changes.node(id).holder, id, CordonInWords(*changes.node(id).cordon));
+  Cordon noted = *changes.node(id).cordon;
+  noted.reason = added;
+  changes.Note(HistoryKind::kNodeCordoned, changes.node(id).holder, id, CordonInWords(noted));
 }
 
 void TakeOutByHealth(Changes& changes, NodeId id, const std::string& reason, bool drain) {

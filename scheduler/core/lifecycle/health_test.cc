@@ -172,7 +172,7 @@ TEST(AnOperatorsCordon, BecomesADrainByAFindingThatDrains) {
     is_event ? Tell(c, kOne, {Told(1, check, 0, "sda")}) : Tell(c, kOne, {}, {testing::IsSo(check, "sda")});
     const Cordon& cordon = *c.node(kOne).cordon;
     EXPECT_EQ(cordon.by, "kim");
-    EXPECT_EQ(cordon.reason, "a new fan tomorrow");
+    EXPECT_THAT(cordon.reason, StartsWith("a new fan tomorrow; it is drained: " + std::string(check)));
     EXPECT_TRUE(cordon.drain);
     EXPECT_EQ(c.Noted(HistoryKind::kNodeCordoned), 2);
     c.Settle();

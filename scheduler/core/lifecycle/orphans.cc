@@ -18,10 +18,12 @@ namespace {
 constexpr std::uint32_t kSkippedMost = 10'000;
 
 // Who reports no steps shows what it has done by the time alone: a protection's length (min_run) of it is no start any
-// more.
+// more, nor is the time in which every node is heard that is not lost.
 bool HasLostNothingButItsStart(const Changes& changes, const Attempt& live) {
   if (live.durable_step >= 0 || live.last_step > live.base.step) return false;
-  return !live.running_at || changes.now() - live.running_at < MinRunOf(changes.policy(), changes.job(live.id.job));
+  const Duration start =
+      std::max(MinRunOf(changes.policy(), changes.job(live.id.job)), changes.policy().node_lost_after);
+  return !live.running_at || changes.now() - live.running_at < start;
 }
 
 void MakeWay(Changes& changes, const Attempt& live, const Node& node) {

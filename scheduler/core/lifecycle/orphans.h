@@ -11,7 +11,7 @@
 //   the store's job with an orphan
 //     waits ------------------> it starts when the orphan has ended, or its node is lost or removed: SettleSave
 //     is about to run, or runs
-//       and has lost nothing by it but its start (no step, no save, not for min_run)
+//       and has lost nothing by it but its start (no step, no save, not for min_run and node_lost_after)
 //                            -> it makes way for the orphan, and waits: two would write the same saves
 //       else ----------------> it runs on: the orphan's node was lost, or unheard for long
 //
