@@ -50,9 +50,9 @@ class Session:
     def __init__(self, checkpoint_dir: Optional[str] = None, environment: Optional[Environment] = None) -> None:
         self.environment = env = Environment.read() if environment is None else environment
         self._hold = HoldPoint(is_rank_zero=env.is_rank_zero, may_agree=not env.launched_workers)
-        self._loop = Loop(self, self._hold, self._save_now)
         self._state: Any = None  # glim.torch.TorchState once something is tracked
         self._watch = Watch(self)
+        self._loop = Loop(self, self._hold, self._save_now, self._watch.readers)
         self.loss: Optional[float] = None  # the newest that progress() was given
         self._left = False
         self._closed = False

@@ -116,6 +116,7 @@ class TorchState:
     def begin_epoch(self, call: str, source: Any, key: str, epoch: int) -> None:
         """`call` names the run.steps(), `key` the epoch of it."""
         self._nodes = self._nodes_of(source)
+        self.generators.begin_epoch()
         if self._seed is not None and not walk.is_one_shot(source):
             self.generators.add_all(self._nodes, is_stepwise=False)
             self.sources.begin(call, source, self._nodes)
@@ -193,6 +194,7 @@ class TorchState:
             **cursor,
             "seed": self._seed,
             "generators": self.generators.seeds(),
+            "left_alone": self.generators.left_alone(bool(cursor.get("begun"))),
             "sources": self.sources.state(),
             "gradients": self.gradients.state(),
         }
@@ -216,6 +218,7 @@ class TorchState:
             if not self._is_seed_given:
                 self._seed = cursor.get("seed", self._seed)
             self.generators.adopt(cursor.get("generators", {}))
+        self.generators.adopt_alone(cursor.get("left_alone", ()))
         self.sources.adopt(cursor.get("sources", {}))
         self._restored = state
         self._put_back_all()
@@ -274,7 +277,7 @@ class TorchState:
         self.generators.reseed(purpose, all_of_them)
 
 
-_NOT_THE_LOOPS = ("format", "seed", "generators", "sources", "gradients")
+_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "gradients")
 
 
 def weights_digest(model: Any) -> str:

@@ -4,11 +4,11 @@ told by name, on stderr, once. Nothing here changes what the training does."""
 from __future__ import annotations
 
 import io
-import threading
 import types
 from typing import Any, Callable, Dict, List, Tuple
 
 from . import walk
+from .readers import Readers
 
 _STEPS = 2  # that are looked at
 _WRAPPERS = ("enumerate", "zip", "islice", "cycle", "tee", "_tee", "takewhile", "accumulate")
@@ -31,7 +31,7 @@ class Watch:
         self._activity: Any = None
         self.generator: Callable[[], Any] = lambda: None  # of steps(), that the script goes over
         self._is_in_epochs = False
-        self._threads = {thread.ident for thread in threading.enumerate()}  # when the session opened
+        self.readers = Readers()
         self._looks_at: int = 1  # of the source, before and after the step: the 1st, 2nd, 4th, ...
 
     @property
@@ -45,6 +45,7 @@ class Watch:
         self._is_on = self._run.saves.can_save and not self.is_resumed
         if not self._has_looked:
             self._has_looked = True
+            self.readers.look_around()
             self._state.look_around(frame)
             if self._is_on:
                 self._tell_of_untracked(walk.script_variables(frame))
@@ -56,10 +57,12 @@ class Watch:
     def begin_step(self, item: Any, is_in_epochs: bool) -> None:
         if not self._is_on:
             return
+        if self.readers.untold:
+            self._tell_of_readers()
         self._item = item if self._seen < _STEPS else None
         self._is_in_epochs = is_in_epochs
         if self._seen == 0:
-            self._tell_of_readers()
+            self._tell_of_iterators()
             self._tell_of_wrappers()
             self._activity = self._work()
         if self._seen + 1 == self._looks_at:
@@ -167,15 +170,14 @@ class Watch:
     # ---- the source, and what goes over run.steps()
 
     def _tell_of_readers(self) -> None:
-        here = [t for t in threading.enumerate() if t.ident not in self._threads and not _is_known_thread(t)]
-        held = [(p, v) for p, v in self._state.source_nodes if isinstance(v, threading.Thread) and v.is_alive()]
-        names = [thread.name for thread in here] + [value.name for _, value in held]
-        if names:
-            self._tell(
-                f"what run.steps() goes over reads ahead in a thread of its own ({', '.join(sorted(set(names)))}): "
-                "random numbers that are drawn there, by torch's, numpy's or Python's own generator, come in no order "
-                "that an attempt could repeat. Draw them from a generator that only the thread has"
-            )
+        names, self.readers.untold = sorted(set(self.readers.untold)), []
+        self._tell(
+            f"what run.steps() goes over reads ahead in a thread of its own ({', '.join(names)}): "
+            "random numbers that are drawn there, by torch's, numpy's or Python's own generator, come in no order "
+            "that an attempt could repeat. Draw them from a generator that only the thread has"
+        )
+
+    def _tell_of_iterators(self) -> None:
         for path, value in self._state.source_nodes:
             if type(value).__name__ == "_MultiProcessingDataLoaderIter":
                 self._tell(
@@ -298,10 +300,3 @@ def _scheduler_class(torch: Any) -> type:
     schedulers = torch.optim.lr_scheduler
     found: type = getattr(schedulers, "LRScheduler", None) or schedulers._LRScheduler
     return found
-
-
-def _is_known_thread(thread: Any) -> bool:
-    """Of torch's own loader, which draws nothing; or of a save."""
-    target = getattr(thread, "_target", None)
-    module = getattr(target, "__module__", "") or ""
-    return module.startswith(("torch.", "multiprocessing.")) or thread.name.startswith(("glim", "QueueFeeder"))
