@@ -172,6 +172,7 @@ class Session:
         """The same, in the state in which all is at this moment; for the loop."""
         if self._state is None or not self.is_rank_zero or step < 0:
             return None
+        self._watch.before_save()
         return self._saves.save(step, lambda: self._state.state({"step": step, **self._loop.cursor()}), wait)
 
     def progress(self, step: Optional[int] = None, loss: Optional[float] = None) -> None:

@@ -28,6 +28,7 @@ FORMAT = 3
 _READS = (2, 3)  # 2: without what has been added since
 _CURSOR = "glim"  # beside the tracked objects' names
 _ADDS_UP_MOST = 1000  # steps without a stop: a script whose gradients never look used must stop all the same
+_TOLD_MAX = 500  # lines that a save remembers
 _NAMED_BY_A_SCRIPT = 2**40  # torch's own random seeds are 53 bits long
 
 
@@ -89,6 +90,12 @@ class TorchState:
         if text not in self._told and self._rank == 0:
             self._told.add(text)
             print(f"glim: {text}", file=sys.stderr, flush=True)
+
+    def is_new(self, what: str) -> bool:
+        """Whether nothing was told of it, in this attempt or in one before; now it is."""
+        is_new = what not in self._told
+        self._told.add(what)
+        return is_new
 
     # ---- the loop
 
@@ -197,6 +204,7 @@ class TorchState:
             "left_alone": self.generators.left_alone(bool(cursor.get("begun"))),
             "sources": self.sources.state(),
             "gradients": self.gradients.state(),
+            "told": sorted(self._told)[:_TOLD_MAX],
         }
         found = {_CURSOR: cursor, **{name: one.state() for name, one in self._objects.items()}}
         return found if self._sampler_began is None else {**found, "sampler": self._sampler_began}
@@ -220,6 +228,7 @@ class TorchState:
             self.generators.adopt(cursor.get("generators", {}))
         self.generators.adopt_alone(cursor.get("left_alone", ()))
         self.sources.adopt(cursor.get("sources", {}))
+        self._told.update(cursor.get("told", ()))
         self._restored = state
         self._put_back_all()
         return {name: value for name, value in cursor.items() if name not in _NOT_THE_LOOPS}
@@ -277,7 +286,7 @@ class TorchState:
         self.generators.reseed(purpose, all_of_them)
 
 
-_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "gradients")
+_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "gradients", "told")
 
 
 def weights_digest(model: Any) -> str:

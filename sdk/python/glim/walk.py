@@ -68,21 +68,26 @@ def script_variables(frame: Any) -> Dict[str, Any]:
     for each in script_frames(frame):
         for name, value in each.f_locals.items():
             found.setdefault(name, value)
-    for variables in _users_modules(len(sys.modules)):
+    for _, variables in users_modules():
         for name, value in list(variables.items()):
             if not name.startswith("__"):
                 found.setdefault(name, value)
     return found
 
 
+def users_modules() -> List[Tuple[str, Dict[str, Any]]]:
+    """The job's own modules, and the variables of each; looked for anew when modules have come."""
+    return _users_modules(len(sys.modules))
+
+
 @functools.lru_cache(maxsize=1)
-def _users_modules(_count: int) -> List[Dict[str, Any]]:
-    """The variables of each; looked for anew when modules have come."""
-    found = []
+def _users_modules(_count: int) -> List[Tuple[str, Dict[str, Any]]]:
+    found: List[Tuple[str, Dict[str, Any]]] = []
     for name, variables in module_variables():
         path = variables.get("__file__")
-        if name == "__main__" or (isinstance(path, str) and is_users_file(path)):
-            found.append(variables)
+        is_users = name == "__main__" or (isinstance(path, str) and is_users_file(path))
+        if is_users and not any(variables is known for _, known in found):  # some modules have two names
+            found.append((name, variables))
     return found
 
 
