@@ -20,6 +20,8 @@ _HANDLERS = ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "SETUP_EXCEPT") 
 _INSTRUCTIONS_MAX = 20_000  # of one function: of a longer one every name counts as handed on
 _ROUNDS_MAX = 50
 
+_READ, _WRITTEN = "read", "written"
+
 Names = FrozenSet[str]
 
 
@@ -43,6 +45,7 @@ class _Flow:
     def __init__(self, code: types.CodeType) -> None:
         self.code = list(dis.get_instructions(code))
         self.is_known = len(self.code) <= _INSTRUCTIONS_MAX
+        self.lines = _lines(self.code)
         self.at = {instruction.offset: number for number, instruction in enumerate(self.code)}
         self.follows = [self._after(number) for number in range(len(self.code))] if self.is_known else []
         self.live = self._live() if self.is_known else []
@@ -86,11 +89,22 @@ class _Flow:
         return found
 
 
+def _lines(code: List[Any]) -> List[int]:
+    """By instruction: the number of the one that its line begins with."""
+    found, at = [], 0
+    for number, one in enumerate(code):
+        at = number if one.starts_line not in (None, False) else at
+        found.append(at)
+    return found
+
+
 def _uses(one: Any) -> List[Tuple[str, bool]]:
-    """(name, whether it is read and not written), in their order. Attributes begin with a dot."""
+    """(name, whether it is read and not written), in their order. Attributes begin with a dot, methods with a
+    bracket."""
     name, value = one.opname, one.argval
     if name in ("LOAD_ATTR", "LOAD_METHOD"):
-        return [(f".{value}", True)]
+        is_called = name == "LOAD_METHOD" or "NULL" in one.argrepr
+        return [(f"({value}" if is_called else f".{value}", True)]
     if name == "STORE_ATTR":
         return [(f".{value}", False)]
     if name == "LOAD_CONST":
@@ -118,8 +132,8 @@ def live_at_entry(code: types.CodeType) -> Names:
     flow = _flow(code)
     if not flow.code or not flow.is_known:
         return frozenset(f".{name}" for name in code.co_names) | frozenset(code.co_names)
-    own = set(code.co_varnames) - set(code.co_freevars)
-    return frozenset(flow.live[0] - own - set(code.co_cellvars))
+    own = set(code.co_varnames) | set(code.co_cellvars)
+    return frozenset(flow.live[0] - own)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -169,7 +183,8 @@ def used(frames: Iterable[Any]) -> Set[str]:
         number = flow.at.get(frame.f_lasti)
         if not flow.is_known or number is None or number + 1 >= len(flow.code):
             continue
-        here = {name for at in flow.reached(number + 1) for name, is_read in _uses(flow.code[at]) if is_read}
+        cycle = flow.reached(number + 1) & flow.reached(number, is_back=True)
+        here = {name for at in cycle for name, is_read in _uses(flow.code[at]) if is_read}
         variables, waiting = {**frame.f_globals, **frame.f_locals}, sorted(here)
         found |= here
         while waiting:
@@ -191,22 +206,70 @@ class Script:
     def __init__(self, variables: Iterable[Dict[str, Any]], frames: Iterable[Any]) -> None:
         self._variables, self._frames = list(variables), list(frames)
         self._codes: Optional[List[types.CodeType]] = None
+        self._named: Dict[str, List[types.CodeType]] = {}
+        self._firsts: Dict[types.CodeType, str] = {}
 
     def makes_anew(self, name: str) -> bool:
-        """Whether all functions that have a name (a global one, or `.attribute`) write it before they read it."""
+        """Whether a name (a global one, or `.attribute`) is written before it is read: in the loop, with the functions
+        that it calls in their order, or else in each function that has it."""
+        self._firsts = {}
+        for frame in self._frames:
+            flow, at = _flow(frame.f_code), _flow(frame.f_code).at.get(frame.f_lasti)
+            if not flow.is_known or at is None or at + 1 >= len(flow.code):
+                continue
+            cycle = flow.reached(at + 1) & flow.reached(at, is_back=True)
+            first = self._first(flow, at + 1, name, cycle if at in cycle else None)
+            if first:
+                return first == _WRITTEN
         is_written = False
         for code in self._all():
-            if name.lstrip(".") not in code.co_names:
-                continue
-            if name in live_at_entry(code):
-                return False
-            is_written = is_written or name in stored(code)
-        for frame in self._frames:
-            place = of_step(frame.f_code, frame.f_lasti)
-            if name in place.live:
-                return False
-            is_written = is_written or name in place.stored
+            if name.lstrip(".") in code.co_names:
+                if name in live_at_entry(code):
+                    return False
+                is_written = is_written or name in stored(code)
         return is_written
+
+    def _first(self, flow: _Flow, start: int, name: str, within: Optional[Set[int]]) -> str:
+        """What is done with it first on some way from there: _READ, _WRITTEN or nothing."""
+        found, seen, waiting = "", set(), [(start, -1)]
+        while waiting:
+            number, line = waiting.pop()
+            if (number, line) in seen or within is not None and number not in within:
+                continue
+            seen.add((number, line))
+            if line not in (-1, flow.lines[number]):  # a call in the line before has written it
+                continue
+            is_over = False
+            for used, is_read in _uses(flow.code[number]):
+                if used == name and is_read:
+                    return _READ
+                inner = self._first_of(used.lstrip(".("), name) if is_read and line == -1 else ""
+                if inner == _READ:
+                    return _READ
+                if used == name:
+                    found, is_over = _WRITTEN, True
+                elif inner == _WRITTEN:  # its arguments are read before
+                    found, line = _WRITTEN, flow.lines[number]
+            if not is_over:
+                waiting += [(each, line) for each in flow.follows[number]]
+        return found
+
+    def _first_of(self, called: str, name: str) -> str:
+        """Of the script's functions of that name."""
+        found = set()
+        for code in self._by_name().get(called, ()):
+            if code not in self._firsts:
+                self._firsts[code] = ""  # of a function that calls itself
+                flow = _flow(code)
+                self._firsts[code] = self._first(flow, 0, name, None) if flow.code and flow.is_known else _READ
+            found.add(self._firsts[code])
+        return _READ if _READ in found else _WRITTEN if _WRITTEN in found else ""
+
+    def _by_name(self) -> Dict[str, List[types.CodeType]]:
+        if not self._named:
+            for code in self._all():
+                self._named.setdefault(code.co_name, []).append(code)
+        return self._named
 
     def _all(self) -> List[types.CodeType]:
         if self._codes is None:

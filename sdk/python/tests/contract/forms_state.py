@@ -66,7 +66,7 @@ def add_to_class(loss):
 add_to_class.total = 0.0
 
 
-@form(TOLD, THE_STEPS_CHANGE + "in_step.total, forms_state.Totals.seen: ")
+@form(TOLD, THE_STEPS_CHANGE + "forms_state.Totals.seen, in_step.total: ")
 def attributes_of_classes_and_functions(run, notes):
     train(run, add_to_class)
 
@@ -204,19 +204,14 @@ def a_database(run, notes):
     train(run, lambda loss: base.execute("insert into losses values (?)", [loss]))
 
 
-@form(TOLD, "glim: the steps change parts['losses']: no save has that")
-def a_list_inside_of_a_dict_that_is_not_tracked(run, notes):
-    parts = {"losses": []}
-    for epoch in epochs_of(run):
-        for batch in run.steps(loader(batch_size=4)):
-            pass
-        parts["losses"].append(epoch)
-
-
-def epochs_of(run):
-    training = Training()
+@form(TOLD, THE_STEPS_CHANGE + "parts['losses']: ")
+def a_list_that_grows_from_epoch_to_epoch(run, notes):
+    training, parts = Training(), {"losses": []}
     run.track(model=training.model, optim=training.optim)
-    return run.epochs(3)
+    for _ in run.epochs(3):
+        for batch in run.steps(loader(batch_size=4)):
+            loss = training.step(batch)
+        parts["losses"].append(loss)
 
 
 class Trainer:
