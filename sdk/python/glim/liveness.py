@@ -1,7 +1,7 @@
 """Which names of a script one step hands on to the next: those that its code reads before it writes them.
 
-Told from the bytecode, without running any of it: what a loop's body writes first (loss, logits, x) is made anew in each
-step, and is no state. What only an exception's handler reads is left out.
+Told from the bytecode, without running any of it: what a loop's body writes first (loss, logits, x) is made anew in
+each step, and is no state. What only an exception's handler reads is left out.
 """
 
 from __future__ import annotations
@@ -297,4 +297,3 @@ def _codes_of(variables: Iterable[Dict[str, Any]]) -> Iterator[types.CodeType]:
             seen.add(value)
             yield value
             waiting += list(value.co_consts)
-

@@ -1,13 +1,14 @@
-"""What a script holds at one moment, measured so that two moments can be compared: by path, equal as long as nothing has
-changed. Nothing is changed by it, and nothing of the script's is kept alive.
+"""What a script holds at one moment, measured so that two moments can be compared: by path, equal as long as nothing
+has changed. Nothing is changed by it, and nothing of the script's is kept alive.
 
-Bounds: DEPTH_MAX objects inside of each other, NODES_MAX objects in all, of a container with objects in it the first and
-the last ITEMS_MAX, of one with a million numbers all of them, of a tensor or an array SAMPLE_BYTES, spread over it.
+Bounds: DEPTH_MAX objects inside of each other, NODES_MAX objects in all, of a container with objects in it the first
+and the last ITEMS_MAX, of one with a million numbers all of them, of a tensor or an array a sample, spread over it.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import queue
 import sys
 import types
@@ -29,8 +30,10 @@ _SEEN_THROUGH = (  # C, and no state of a training's; or found, seeded and measu
     *("builtins", "torch", "numpy", "glim", "re", "_thread", "weakref", "functools", "itertools", "operator", "_abc"),
     *("contextvars", "_contextvars", "select", "_io", "datetime", "decimal", "enum", "pathlib", "typing", "_random"),
 )
-_NOT_A_CLASSES = (types.FunctionType, staticmethod, classmethod, property, types.MemberDescriptorType)
-_NOT_A_CLASSES += (types.GetSetDescriptorType, types.BuiltinFunctionType)
+_NOT_A_CLASSES = (
+    *(types.FunctionType, types.BuiltinFunctionType, staticmethod, classmethod, property),
+    *(types.MemberDescriptorType, types.GetSetDescriptorType),
+)
 
 
 class Look:
@@ -113,22 +116,29 @@ def measure(value: Any) -> Any:
 
 
 def _of_container(value: Any) -> Tuple[Any, ...]:
-    items = list(value.values() if isinstance(value, dict) else value)
-    names = hash(tuple(map(_name, list(value)[:NUMBERS_MAX]))) if isinstance(value, dict) else 0
-    if len(items) <= NUMBERS_MAX and all(issubclass(kind, walk._SCALARS) for kind in set(map(type, items))):
-        is_unordered = isinstance(value, (set, frozenset))
-        return (type(value).__name__, len(items), names, hash(frozenset(items) if is_unordered else tuple(items)))
+    kind, count = type(value).__name__, len(value)
+    names = hash(tuple(itertools.islice(value, NUMBERS_MAX))) if isinstance(value, dict) else 0
+    if count <= NUMBERS_MAX:
+        items = list(value.values() if isinstance(value, dict) else value)
+        if all(issubclass(each, walk._SCALARS) for each in set(map(type, items))):
+            is_unordered = isinstance(value, (set, frozenset))
+            return (kind, count, names, hash(frozenset(items) if is_unordered else tuple(items)))
+    ends = [item for _, item in _ends(value)]
     if isinstance(value, tuple):  # it is made anew where it changes: what is in it counts
-        return ("tuple", len(items), tuple(repr(item) for item in _ends(items) if walk.is_scalar(item)))
-    return (type(value).__name__, len(items), names, tuple(_shallow(item) for item in _ends(items)))
+        return (kind, count, tuple(repr(item) for item in ends if walk.is_scalar(item)))
+    return (kind, count, names, tuple(map(_shallow, ends)))
 
 
-def _ends(items: List[Any]) -> List[Any]:
-    return items if len(items) <= 2 * ITEMS_MAX else items[:ITEMS_MAX] + items[-ITEMS_MAX:]
-
-
-def _name(key: Any) -> Any:
-    return key if walk.is_scalar(key) else id(key)
+def _ends(value: Any) -> List[Tuple[Any, Any]]:
+    """(key or number, item) of the first and the last ones."""
+    whole = value.items() if isinstance(value, dict) else enumerate(value)
+    if len(value) <= 2 * ITEMS_MAX:
+        return list(whole)
+    first = list(itertools.islice(whole, ITEMS_MAX))
+    if not hasattr(value, "__reversed__"):
+        return first
+    last = itertools.islice(reversed(value.items() if isinstance(value, dict) else value), ITEMS_MAX)
+    return first + (list(last) if isinstance(value, dict) else [(len(value) - 1 - at, i) for at, i in enumerate(last)])
 
 
 def _shallow(value: Any) -> Any:
@@ -186,11 +196,11 @@ def _children(value: Any) -> Iterator[Tuple[str, str, Any]]:
     if isinstance(value, _CONTAINERS) and walk.is_users_class(kind):
         yield from ((f".{name}", name, item) for name, item in _fields(value))
     if isinstance(value, dict):
-        for key, item in _ends(list(value.items())):
+        for key, item in _ends(value):
             if not walk.is_scalar(item):
                 yield f"[{key!r}]" if walk.is_scalar(key) else f"[{kind.__name__}]", "", item
     elif isinstance(value, (list, tuple, deque, set, frozenset)):
-        for at, item in _ends(list(enumerate(value))):
+        for at, item in _ends(value):
             if not walk.is_scalar(item):
                 yield f"[{at}]", "", item
     elif isinstance(value, type):
@@ -292,12 +302,16 @@ def is_looked_into(kind: type) -> bool:
 
 def is_unseen(value: Any) -> bool:
     """An object of a library in C that may change, and shows nothing of it."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind.__module__.partition(".")[0] in _SEEN_THROUGH or hasattr(value, "__dict__") or is_looked_into(kind):
         return False
     if isinstance(value, (type, types.ModuleType, io.IOBase)) or measure(value) is not None:
         return False
-    return kind.__hash__ is object.__hash__ and kind.__eq__ is object.__eq__ and not any("__slots__" in vars(base) for base in kind.__mro__)
+    return (
+        kind.__hash__ is object.__hash__
+        and kind.__eq__ is object.__eq__
+        and not any("__slots__" in vars(base) for base in kind.__mro__)
+    )
 
 
 def is_iterator(value: Any) -> bool:

@@ -58,7 +58,9 @@ def lines(variables: Dict[str, Any], tracked: Dict[str, Any], covered: Covered) 
         named = " and ".join(f"{each}, {walk.name_of(module)}" for each, module in changed.items())
         if id(value) not in known:
             calls = f"{name}={name}" + (f", {calls}" if calls else "")
-            also, are, them = (f", and {named}, whose weights it changes,", "are", "them") if changed else ("", "is", "it")
+            also, are, them = (
+                (f", and {named}, whose weights it changes,", "are", "them") if changed else ("", "is", "it")
+            )
             yield (
                 f"{name}, {walk.name_of(value)}{also or ','} {are} not tracked: no save has {them}. Name {them}, "
                 f"run.track({calls}, ...)",

@@ -133,7 +133,15 @@ class Watch:
         if not self._run.is_rank_zero:
             return
         began = time.monotonic()
-        frames = _frames(sys._getframe(1), self._frame)
+        try:
+            self._compare(_frames(sys._getframe(1), self._frame), is_first)
+        except Exception as error:  # of an object of the script's, or of a container that a thread changes meanwhile
+            self._before = None
+            self._state.tell(f"a look at what the steps change was left out: {error!r}")
+        self._looked_at = self._seen
+        self._spent += time.monotonic() - began
+
+    def _compare(self, frames: List[Any], is_first: bool) -> None:
         is_other_call = self._call is not self.generator
         is_same_leaf = bool(frames) and self._leaf == id(frames[0])
         looker, without = self._looker()
@@ -148,9 +156,8 @@ class Watch:
             self._tell_of_unseen(now, frames)
         now.values.clear()
         now.unseen.clear()
-        self._before, self._call, self._looked_at = now, self.generator, self._seen
+        self._before, self._call = now, self.generator
         self._leaf = id(frames[0]) if frames else None
-        self._spent += time.monotonic() - began
 
     def _looker(self) -> Tuple[Looker, Dict[int, Any]]:
         """And what it goes past, by id: what saves have, and what is found again by going over the source."""
