@@ -45,7 +45,6 @@ class _Flow:
     def __init__(self, code: types.CodeType) -> None:
         self.code = list(dis.get_instructions(code))
         self.is_known = len(self.code) <= _INSTRUCTIONS_MAX
-        self.lines = _lines(self.code)
         self.at = {instruction.offset: number for number, instruction in enumerate(self.code)}
         self.follows = [self._after(number) for number in range(len(self.code))] if self.is_known else []
         self.live = self._live() if self.is_known else []
@@ -78,6 +77,16 @@ class _Flow:
                 break
         return live
 
+    def end_of_call(self, number: int) -> int:
+        """The instruction that takes from the stack what this one has put there: a function, to call it."""
+        depth = 0
+        for at in range(number + 1, len(self.code)):
+            one = self.code[at]
+            depth += dis.stack_effect(one.opcode, one.arg if one.opcode >= dis.HAVE_ARGUMENT else None, jump=False)
+            if depth < 0:
+                return at
+        return number
+
     def reached(self, start: int, is_back: bool = False) -> Set[int]:
         found: Set[int] = set()
         waiting, ways = [start], self.comes_from if is_back else self.follows
@@ -87,15 +96,6 @@ class _Flow:
                 found.add(number)
                 waiting += ways[number]
         return found
-
-
-def _lines(code: List[Any]) -> List[int]:
-    """By instruction: the number of the one that its line begins with."""
-    found, at = [], 0
-    for number, one in enumerate(code):
-        at = number if one.starts_line not in (None, False) else at
-        found.append(at)
-    return found
 
 
 def _uses(one: Any) -> List[Tuple[str, bool]]:
@@ -233,25 +233,25 @@ class Script:
         """What is done with it first on some way from there: _READ, _WRITTEN or nothing."""
         found, seen, waiting = "", set(), [(start, -1)]
         while waiting:
-            number, line = waiting.pop()
-            if (number, line) in seen or within is not None and number not in within:
+            number, until = waiting.pop()
+            if (number, until) in seen or within is not None and number not in within:
                 continue
-            seen.add((number, line))
-            if line not in (-1, flow.lines[number]):  # a call in the line before has written it
+            seen.add((number, until))
+            if until not in (-1, number) and number > until:  # a call has written it
                 continue
             is_over = False
             for used, is_read in _uses(flow.code[number]):
                 if used == name and is_read:
                     return _READ
-                inner = self._first_of(used.lstrip(".("), name) if is_read and line == -1 else ""
+                inner = self._first_of(used.lstrip(".("), name) if is_read and until == -1 else ""
                 if inner == _READ:
                     return _READ
                 if used == name:
                     found, is_over = _WRITTEN, True
                 elif inner == _WRITTEN:  # its arguments are read before
-                    found, line = _WRITTEN, flow.lines[number]
+                    found, until = _WRITTEN, flow.end_of_call(number)
             if not is_over:
-                waiting += [(each, line) for each in flow.follows[number]]
+                waiting += [(each, until) for each in flow.follows[number]]
         return found
 
     def _first_of(self, called: str, name: str) -> str:

@@ -106,6 +106,13 @@ def test_an_attribute_that_a_called_method_writes_before_the_loop_reads_it_is_ma
     assert asked.anew == {".shown"}, "given is an argument of the call that writes it"
 
 
+def test_an_attribute_that_is_read_in_the_line_of_the_call_and_behind_it_is_made_anew():
+    asked, trainer, seen = Asked(".shown", ".given"), Trainer(), []
+    for item in asked:
+        trainer.train(item, trainer.given), seen.append(trainer.shown)
+    assert asked.anew == {".shown"}
+
+
 def test_an_attribute_that_is_read_before_the_call_is_handed_on():
     asked, trainer, seen = Asked(".shown"), Trainer(), []
     for item in asked:
