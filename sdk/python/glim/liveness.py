@@ -9,8 +9,9 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
+import sys
 import types
-from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Set, Tuple
 
 from . import walk
 
@@ -19,6 +20,14 @@ _GOES = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_AB
 _HANDLERS = ("SETUP_FINALLY", "SETUP_WITH", "SETUP_ASYNC_WITH", "SETUP_EXCEPT")  # up to Python 3.10
 _INSTRUCTIONS_MAX = 20_000  # of one function: of a longer one every name counts as handed on
 _ROUNDS_MAX = 50
+
+_CALLS: Dict[str, Callable[[int], int]] = {  # by instruction: how much of the stack is above what is called
+    "CALL_FUNCTION": lambda arg: arg,
+    "CALL_FUNCTION_KW": lambda arg: arg + 1,
+    "CALL_FUNCTION_EX": lambda arg: 1 + (arg & 1),
+    "PUSH_NULL": lambda arg: 0,  # since Python 3.13; before that it stands in front
+}
+_OF_OBJECTS = ("forward", "__call__")  # what runs when an object is called
 
 _READ, _WRITTEN = "read", "written"
 
@@ -53,6 +62,11 @@ class _Flow:
             for each in after:
                 self.comes_from[each].append(number)
 
+    def number_of(self, offset: int) -> Optional[int]:
+        """Of the instruction there. What Python 3.12 runs inside of a generator's caller leaves that one's place in the
+        room behind the instruction."""
+        return next((self.at[each] for each in range(offset, offset - 8, -2) if each in self.at), None)
+
     def _after(self, number: int) -> List[int]:
         one = self.code[number]
         found = [] if one.opname in _ENDS or one.opname in _GOES else [number + 1]
@@ -86,6 +100,20 @@ class _Flow:
             if depth < 0:
                 return at
         return number
+
+    def is_called(self, number: int) -> bool:
+        """Whether what this instruction puts on the stack, or an item or attribute of it, is called."""
+        if "NULL" in self.code[number].argrepr:
+            return True
+        if (3, 11) <= sys.version_info < (3, 13):
+            return number > 0 and self.code[number - 1].opname == "PUSH_NULL"
+        depth = 0
+        for one in self.code[number + 1 :]:
+            arguments = _CALLS[one.opname](one.arg or 0) if one.opname in _CALLS else -1
+            if arguments == depth or depth < 0:
+                return depth >= 0
+            depth += dis.stack_effect(one.opcode, one.arg if one.opcode >= dis.HAVE_ARGUMENT else None, jump=False)
+        return False
 
     def reached(self, start: int, is_back: bool = False) -> Set[int]:
         found: Set[int] = set()
@@ -153,7 +181,7 @@ def of_step(code: types.CodeType, at: int) -> Place:
 @functools.lru_cache(maxsize=1024)
 def _place(code: types.CodeType, at: int) -> Place:
     flow = _flow(code)
-    number = flow.at.get(at)
+    number = flow.number_of(at)
     if not flow.is_known or number is None or number + 1 >= len(flow.code):
         return _EVERYTHING
     start = number + 1
@@ -166,7 +194,7 @@ def _place(code: types.CodeType, at: int) -> Place:
 def of_epoch(code: types.CodeType, at: int) -> Optional[Place]:
     """From one round of the loop around it to the next; None: there is none."""
     flow = _flow(code)
-    number = flow.at.get(at)
+    number = flow.number_of(at)
     if not flow.is_known or number is None:
         return None
     for head in range(number - 1, -1, -1):  # the nearest loop that begins above, and ends below
@@ -180,7 +208,7 @@ def used(frames: Iterable[Any]) -> Set[str]:
     found: Set[str] = set()
     for frame in frames:
         flow = _flow(frame.f_code)
-        number = flow.at.get(frame.f_lasti)
+        number = flow.number_of(frame.f_lasti)
         if not flow.is_known or number is None or number + 1 >= len(flow.code):
             continue
         cycle = flow.reached(number + 1) & flow.reached(number, is_back=True)
@@ -207,6 +235,7 @@ class Script:
         self._variables, self._frames = list(variables), list(frames)
         self._codes: Optional[List[types.CodeType]] = None
         self._named: Dict[str, List[types.CodeType]] = {}
+        self._module_names: Optional[Set[str]] = None
         self._firsts: Dict[types.CodeType, str] = {}
 
     def makes_anew(self, name: str) -> bool:
@@ -214,7 +243,7 @@ class Script:
         that it calls in their order, or else in each function that has it."""
         self._firsts = {}
         for frame in self._frames:
-            flow, at = _flow(frame.f_code), _flow(frame.f_code).at.get(frame.f_lasti)
+            flow, at = _flow(frame.f_code), _flow(frame.f_code).number_of(frame.f_lasti)
             if not flow.is_known or at is None or at + 1 >= len(flow.code):
                 continue
             cycle = flow.reached(at + 1) & flow.reached(at, is_back=True)
@@ -243,7 +272,7 @@ class Script:
             for used, is_read in _uses(flow.code[number]):
                 if used == name and is_read:
                     return _READ
-                inner = self._first_of(used.lstrip(".("), name) if is_read and until == -1 else ""
+                inner = self._first_of(flow, number, used, name) if is_read and until == -1 else ""
                 if inner == _READ:
                     return _READ
                 if used == name:
@@ -254,16 +283,42 @@ class Script:
                 waiting += [(each, until) for each in flow.follows[number]]
         return found
 
-    def _first_of(self, called: str, name: str) -> str:
-        """Of the script's functions of that name."""
+    def _first_of(self, flow: _Flow, number: int, used: str, name: str) -> str:
+        """Of the script's functions that are called so; or of what calls of its modules run, by whatever name."""
+        called = used.lstrip(".(")
+        codes = self._by_name().get(called, [])
+        if not codes and self._is_object(flow, number, used):
+            codes = [code for each in _OF_OBJECTS for code in self._by_name().get(each, [])]
         found = set()
-        for code in self._by_name().get(called, ()):
+        for code in codes:
             if code not in self._firsts:
                 self._firsts[code] = ""  # of a function that calls itself
-                flow = _flow(code)
-                self._firsts[code] = self._first(flow, 0, name, None) if flow.code and flow.is_known else _READ
+                inner = _flow(code)
+                self._firsts[code] = self._first(inner, 0, name, None) if inner.code and inner.is_known else _READ
             found.add(self._firsts[code])
         return _READ if _READ in found else _WRITTEN if _WRITTEN in found else ""
+
+    def _is_object(self, flow: _Flow, number: int, used: str) -> bool:
+        """Whether the instruction begins a call of what may be a module: of one by its name, or of a local variable."""
+        if used.startswith("("):
+            return used[1:] in self._modules()
+        if used.startswith(".") or not flow.is_called(number):
+            return False
+        is_local = flow.code[number].opname.startswith(("LOAD_FAST", "LOAD_DEREF"))
+        return is_local or used in self._modules()
+
+    def _modules(self) -> Set[str]:
+        """The names that torch's modules have, as variables, as attributes of the script's objects, and as parts."""
+        if self._module_names is None:
+            found: Set[str] = set()
+            for variables in [*self._variables, *(frame.f_locals for frame in self._frames)]:
+                for name, value in list(variables.items()):
+                    is_users = not isinstance(value, type) and walk.is_users_class(type(value))
+                    for each, held in [(name, value), *(vars(value).items() if is_users and _has_dict(value) else ())]:
+                        if walk.is_module(held):
+                            found |= {each, *(path.rpartition(".")[2] for path, _ in held.named_modules())}
+            self._module_names = found
+        return self._module_names
 
     def _by_name(self) -> Dict[str, List[types.CodeType]]:
         if not self._named:
@@ -276,6 +331,10 @@ class Script:
             running = {frame.f_code for frame in self._frames}
             self._codes = [code for code in _codes_of(self._variables) if code not in running]
         return self._codes
+
+
+def _has_dict(value: Any) -> bool:
+    return isinstance(getattr(value, "__dict__", None), dict)
 
 
 def _codes_of(variables: Iterable[Dict[str, Any]]) -> Iterator[types.CodeType]:

@@ -73,7 +73,7 @@ def _notice_starts() -> None:
             readers.is_inside(self)
         start(self)
 
-    threading.Thread.start = noticed  # type: ignore[method-assign]
+    setattr(threading.Thread, "start", noticed)
 
 
 def _is_of(thread: threading.Thread, held: Iterable[int]) -> bool:

@@ -6,6 +6,7 @@ Standard library alone; torch and numpy are used where they are imported already
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import types
@@ -60,6 +61,16 @@ def script_frames(frame: Any) -> List[Any]:
             found.append(frame)
         frame = frame.f_back
     return found
+
+
+def let_go(frames: Iterable[Any]) -> None:
+    """Up to Python 3.12 a frame keeps what f_locals has shown: a step's logits would live on in it beside the next
+    ones. Not where the script has the dict itself, by locals()."""
+    for frame in frames:
+        variables = frame.f_locals if frame.f_code.co_flags & inspect.CO_OPTIMIZED else None
+        if type(variables) is dict and sys.getrefcount(variables) <= 3:  # the frame's, and two of here
+            for name in (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars):
+                variables.pop(name, None)
 
 
 def script_variables(frame: Any) -> Dict[str, Any]:

@@ -133,11 +133,13 @@ class Watch:
         if not self._run.is_rank_zero:
             return
         began = time.monotonic()
+        frames = _frames(sys._getframe(1), self._frame)
         try:
-            self._compare(_frames(sys._getframe(1), self._frame), is_first)
+            self._compare(frames, is_first)
         except Exception as error:  # of an object of the script's, or of a container that a thread changes meanwhile
             self._before = None
             self._state.tell(f"a look at what the steps change was left out: {error!r}")
+        walk.let_go(frames)
         self._looked_at = self._seen
         self._spent += time.monotonic() - began
 

@@ -4,6 +4,8 @@ import contextlib
 import sys
 import types
 
+import torch
+
 from glim import liveness
 
 
@@ -119,6 +121,77 @@ def test_an_attribute_that_is_read_before_the_call_is_handed_on():
         seen.append(trainer.shown)
         trainer.train(item)
     assert asked.anew == set()
+
+
+class Part(torch.nn.Module):
+    def forward(self, item):
+        self.weights = item + 1
+        self.calls = self.calls + 1 if hasattr(self, "calls") else 0
+        return self.weights
+
+
+class Whole(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part, self.parts, self.of_parts, self.out = Part(), torch.nn.ModuleList([Part()]), 0, 0
+
+    def forward(self, item):
+        self.out = self.part(item)
+        self.of_parts = self.part.weights
+        for each in self.parts:
+            self.out = each(self.out)
+        return self.out
+
+    def shown(self):
+        return self.of_parts + self.out + self.part.weights
+
+
+ATTRIBUTES = (".weights", ".of_parts", ".out", ".calls")
+WHOLE = Whole()
+
+
+def shows(item):
+    return WHOLE.out + item
+
+
+def test_an_attribute_that_forward_writes_before_the_loop_reads_it_is_made_anew():
+    asked, model, seen = Asked(*ATTRIBUTES), Whole(), []
+    for item in asked:
+        model(item)
+        seen.append(model.shown() + model.out)
+    assert asked.anew == set(ATTRIBUTES) - {".calls"}
+
+
+def test_the_same_of_a_model_of_the_module_and_a_function_that_looks_at_it():
+    asked, seen = Asked(*ATTRIBUTES), []
+    for item in asked:
+        WHOLE(item)
+        seen.append(shows(item))
+    assert asked.anew == set(ATTRIBUTES) - {".calls"}
+
+
+def test_the_same_of_a_model_that_an_object_has_and_of_one_in_a_list():
+    asked, held, seen = Asked(*ATTRIBUTES), types.SimpleNamespace(), []
+    held.models = [Whole()]
+    for item in asked:
+        seen.append(held.models[0](item) + held.models[0].shown())
+    assert asked.anew == set(ATTRIBUTES) - {".calls"}
+
+
+def test_an_attribute_of_a_model_that_is_read_before_its_forward_is_handed_on():
+    asked, model, seen = Asked(*ATTRIBUTES), Whole(), []
+    for item in asked:
+        model.train()
+        seen.append(model.out)
+        model(item)
+    assert ".out" not in asked.anew and ".calls" not in asked.anew
+
+
+def test_an_attribute_that_is_an_argument_of_forward_is_handed_on():
+    asked, model = Asked(*ATTRIBUTES), Whole()
+    for _ in asked:
+        model(model.out)
+    assert ".out" not in asked.anew
 
 
 def test_an_attribute_that_no_code_of_the_scripts_has_is_handed_on():

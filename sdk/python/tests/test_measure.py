@@ -7,6 +7,7 @@ import gc
 import itertools
 import queue
 import sqlite3
+import sys
 import types
 import weakref
 
@@ -14,7 +15,7 @@ import numpy
 import pytest
 import torch
 
-from glim import measure
+from glim import measure, walk
 
 
 class Thing:
@@ -129,6 +130,27 @@ def test_a_look_keeps_no_object_alive_by_its_measures():
     del thing
     gc.collect()
     assert kept and gone() is None
+
+
+def shown():
+    frame = sys._getframe(1)
+    kept = dict(frame.f_locals)
+    walk.let_go([frame])
+    return sorted(kept)
+
+
+def test_a_frame_that_was_looked_into_keeps_no_object_alive():
+    tensor = torch.ones(3)
+    gone = weakref.ref(tensor)
+    assert shown() == ["gone", "tensor"]
+    tensor = None
+    assert gone() is None and shown() == ["gone", "tensor"]
+
+
+def test_a_dict_that_the_script_has_of_its_variables_stays_whole():
+    number = 1
+    mine = locals()
+    assert shown() == ["mine", "number"] and mine["number"] == number
 
 
 def test_a_file_that_is_read_has_a_place_and_one_that_is_written_has_none(tmp_path):
