@@ -150,6 +150,8 @@ def _of_tensor(value: Any) -> Any:
     if not value.numel() or str(value.layout) != "torch.strided" or value.device.type == "meta":
         return None
     version = value._version if not value.is_inference() else 0
+    if not _has_bytes_here(value):
+        return ("tensor", tuple(value.shape), version, 0)
     try:
         flat = value.detach().reshape(-1) if value.is_contiguous() else value.detach()[(0,) * (value.dim() - 1)]
         flat = flat[:: max(1, flat.numel() * flat.element_size() // SAMPLE_BYTES)].cpu().contiguous()
@@ -159,6 +161,16 @@ def _of_tensor(value: Any) -> Any:
     except (RuntimeError, TypeError, NotImplementedError):  # of a kind that shows no bytes
         content = 0
     return ("tensor", tuple(value.shape), version, content)
+
+
+def _has_bytes_here(value: Any) -> bool:
+    """Not what torch.distributed shards: all ranks would have to ask for a part of it together, and one looks. Nor what
+    has no storage until it is needed."""
+    torch = sys.modules["torch"]
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return False
+    storage = getattr(value, "untyped_storage", value.storage)  # the former since torch 2
+    return bool(storage().nbytes())
 
 
 def _of_array(value: Any) -> Any:

@@ -22,7 +22,7 @@ class Readers:
 
     def __init__(self) -> None:
         self._before_loop: List[threading.Thread] = []
-        self._begun: List[threading.Thread] = []
+        self._begun: List[str] = []  # names of threads that may draw
         self.untold: List[str] = []  # names of threads that were found
 
     def __enter__(self) -> None:
@@ -40,10 +40,7 @@ class Readers:
     def begun(self) -> bool:
         """Whether the source has begun a thread since this was asked. One that is over again counts as well: whether it
         is, depends on chance."""
-        if not self._begun:
-            return False
-        names = [thread.name for thread in self._begun if not _is_known(thread)]
-        self._begun = []
+        names, self._begun = self._begun, []
         self.untold += names
         return bool(names)
 
@@ -58,7 +55,9 @@ class Readers:
         return bool(found)
 
     def is_inside(self, thread: threading.Thread) -> None:
-        self._begun.append(thread)
+        """Of one that is about to begin: one that is over no longer says what it was for."""
+        if not _is_known(thread):
+            self._begun.append(thread.name)
 
 
 @functools.lru_cache(maxsize=1)
