@@ -78,15 +78,12 @@ def _notice_starts() -> None:
 def _is_of(thread: threading.Thread, held: Iterable[int]) -> bool:
     """Whether the source holds the thread, or the thread a part of the source: as whose method it runs, as an argument
     or an attribute."""
-    own = {name: value for name, value in vars(thread).items() if name not in _OF_EACH}
+    own = {name: value for name, value in vars(thread).items() if name not in walk.HIDDEN_IN_THREADS}
     roots = [thread, *own.values(), *(getattr(thread, "_args", None) or ())]
     roots += (getattr(thread, "_kwargs", None) or {}).values()
     target = getattr(thread, "_target", None)
     roots += [value for _, value in walk.children(target)] if target is not None else []
     return any(id(root) in held for root in roots)
-
-
-_OF_EACH = frozenset(vars(threading.Thread()))
 
 
 def _is_known(thread: threading.Thread) -> bool:

@@ -9,6 +9,7 @@ import functools
 import inspect
 import os
 import sys
+import threading
 import types
 from collections import deque
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
@@ -191,9 +192,10 @@ def _of_instance(value: Any) -> Iterator[Tuple[str, Any]]:
         yield "__class__", type(value)
 
 
-# What a DataLoader has of its own making, and what of a Module is its weights and hooks.
+# What a DataLoader has of its own making, what of a Module is its weights and hooks, and what each thread has.
 HIDDEN_IN_LOADERS = ("_iterator", "_DataLoader__multiprocessing_context", "_IterableDataset_len_called")
 HIDDEN_IN_MODULES = ("_parameters", "_buffers")
+HIDDEN_IN_THREADS = frozenset(vars(threading.Thread()))
 
 
 def name_of(value: Any) -> str:
