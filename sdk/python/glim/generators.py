@@ -10,7 +10,7 @@ import functools
 import hashlib
 import random
 import sys
-from typing import Any, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from . import walk
 
@@ -29,6 +29,8 @@ class Generators:
     def __init__(self) -> None:
         self._known: Dict[int, _Known] = {}
         self._saved: Dict[str, str] = {}
+        self._alone: Set[str] = set()  # threads of a source draw from these
+        self._alone_before: List[str] = []  # when the epoch under way began
 
     def add(self, name: str, generator: Any, is_stepwise: bool) -> None:
         """`is_stepwise`: the script itself draws from it, so it is seeded before each step and fetch, too. One that
@@ -53,12 +55,20 @@ class Generators:
 
     def leave_alone(self, nodes: Iterable[Tuple[str, Any]]) -> None:
         """A thread draws from those that are found in `nodes`: seeding them beside it would be a race."""
-        for _, value in nodes:
-            if id(value) in self._known:
-                self._known[id(value)].is_stepwise = False
+        self._alone |= {self._known[id(value)].name for _, value in nodes if id(value) in self._known}
+
+    def begin_epoch(self) -> None:
+        self._alone_before = sorted(self._alone)
+
+    def left_alone(self, is_under_way: bool) -> List[str]:
+        """For a save: an attempt that goes on from it fetches the epoch under way from its beginning."""
+        return list(self._alone_before) if is_under_way else sorted(self._alone)
 
     def seeds(self) -> Dict[str, str]:
         return {known.name: known.seed for known in self._known.values()}
+
+    def adopt_alone(self, names: Iterable[str]) -> None:
+        self._alone = set(names)
 
     def adopt(self, seeds: Dict[str, str]) -> None:
         """The seeds of the attempt before: else a generator that the script gives no seed would have another."""
@@ -68,7 +78,7 @@ class Generators:
 
     def reseed(self, purpose: str, all_of_them: bool) -> None:
         for known in self._known.values():
-            if all_of_them or known.is_stepwise:
+            if all_of_them or known.is_stepwise and known.name not in self._alone:
                 _seed(known.generator, hashlib.sha256(f"{known.seed} {purpose}".encode()).digest())
 
 

@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterable, Iterator, Optional
 from . import walk
 from .hold_point import HoldPoint
 from .place import Place
+from .readers import Readers
 from .saves import tell_of_failure
 
 _END = object()
@@ -21,7 +22,7 @@ _END = object()
 class Loop(Place):
     """Used by the training thread only; `run` is the session that owns it."""
 
-    def __init__(self, run: Any, hold: HoldPoint, save_now: Callable[[int, bool], Any]) -> None:
+    def __init__(self, run: Any, hold: HoldPoint, save_now: Callable[[int, bool], Any], readers: Readers) -> None:
         super().__init__(run)
         self._hold = hold
         self._save_now = save_now
@@ -35,6 +36,7 @@ class Loop(Place):
         self._untold = False  # the last step ended by leaving the loop
         self._site: Any = None  # where the script has called steps()
         self._thread = threading.get_ident()
+        self._readers = readers
         self._saved_at = time.monotonic()
 
     def must_wait(self, step: Optional[int]) -> bool:
@@ -191,9 +193,11 @@ class Loop(Place):
         if state is not None:
             state.begin_epoch(self._call, source, key, self.epoch)
         self._items = 0
-        threads = threading.active_count()
-        batches = iter(source)
-        self._look_for_readers(threads)
+        if state is not None and self._readers.had_before(state.source_nodes):
+            state.reads_in_threads()
+        with self._readers:
+            batches = iter(source)
+        self._look_for_readers()
         # What is fetched counts as done in the state of a source that has one, so the boundary comes before the fetch.
         asks_first = state is not None and state.brings_itself_back(source)
         is_empty = self.position == 0
@@ -208,7 +212,6 @@ class Loop(Place):
                 break
             if not asks_first and not self._may_begin(source, step):
                 return
-            self._look_for_readers(threads)
             if state is not None:
                 state.begin_step(step)
             is_empty = False
@@ -226,9 +229,8 @@ class Loop(Place):
         if is_empty and self.epoch > 0 and not self._inner:
             self._refuse_empty(source)
 
-    def _look_for_readers(self, threads: int) -> None:
-        """Whether the source has begun to read ahead, in more threads than there were."""
-        if threading.active_count() > threads and self._run.state is not None:
+    def _look_for_readers(self) -> None:
+        if self._readers.begun() and self._open and self._run.state is not None:
             self._run.state.reads_in_threads()
 
     def _may_begin(self, source: Any, step: int) -> bool:
@@ -267,7 +269,10 @@ class Loop(Place):
         if self._run.state is not None:
             self._run.state.begin_fetch(key, position)
         self._items += 1
-        return next(batches, _END)
+        with self._readers:
+            batch = next(batches, _END)
+        self._look_for_readers()
+        return batch
 
     # ---- where the script stands
 

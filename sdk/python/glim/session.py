@@ -50,9 +50,9 @@ class Session:
     def __init__(self, checkpoint_dir: Optional[str] = None, environment: Optional[Environment] = None) -> None:
         self.environment = env = Environment.read() if environment is None else environment
         self._hold = HoldPoint(is_rank_zero=env.is_rank_zero, may_agree=not env.launched_workers)
-        self._loop = Loop(self, self._hold, self._save_now)
         self._state: Any = None  # glim.torch.TorchState once something is tracked
         self._watch = Watch(self)
+        self._loop = Loop(self, self._hold, self._save_now, self._watch.readers)
         self.loss: Optional[float] = None  # the newest that progress() was given
         self._left = False
         self._closed = False
@@ -172,6 +172,7 @@ class Session:
         """The same, in the state in which all is at this moment; for the loop."""
         if self._state is None or not self.is_rank_zero or step < 0:
             return None
+        self._watch.before_save()
         return self._saves.save(step, lambda: self._state.state({"step": step, **self._loop.cursor()}), wait)
 
     def progress(self, step: Optional[int] = None, loss: Optional[float] = None) -> None:

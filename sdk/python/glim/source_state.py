@@ -9,6 +9,7 @@ fetched once more, from that state.
 from __future__ import annotations
 
 import io
+import threading
 import weakref
 import zlib
 from collections import deque
@@ -20,6 +21,8 @@ from .generators import is_generator
 _HASHED_BYTES = 8 << 20  # of one array; of a longer one a part
 _NESTED_ITEMS = 2000
 _SOURCES_MAX = 8
+# How many wait or are at work is of this process: a pool that was told of another one's idle threads began none.
+_OF_THREADS = ("threading", "_thread", "queue", "_queue", "concurrent.futures", "multiprocessing", "asyncio")
 _CONTAINERS = (list, tuple, deque, set, frozenset, dict)
 
 Nodes = Iterable[Tuple[str, Any]]
@@ -142,7 +145,10 @@ def _cells(nodes: Nodes) -> Iterator[Tuple[str, Any, str, Any]]:
         own: Any = vars(value) if isinstance(value, type) else getattr(value, "__dict__", None)
         if own is None or not hasattr(own, "items"):
             continue
+        if type(value).__module__.startswith(_OF_THREADS):
+            continue
         hidden: Set[str] = set(walk.HIDDEN_IN_LOADERS if walk.is_loader(value) else ())
+        hidden.update(walk.HIDDEN_IN_THREADS if isinstance(value, threading.Thread) else ())
         for key, item in list(own.items()):
             if key not in hidden and not key.startswith("__") and _is_measured(item):
                 yield (f"{path}.{key}" if path else key), value, key, item

@@ -28,6 +28,7 @@ FORMAT = 3
 _READS = (2, 3)  # 2: without what has been added since
 _CURSOR = "glim"  # beside the tracked objects' names
 _ADDS_UP_MOST = 1000  # steps without a stop: a script whose gradients never look used must stop all the same
+_TOLD_MAX = 500  # lines that a save remembers
 _NAMED_BY_A_SCRIPT = 2**40  # torch's own random seeds are 53 bits long
 
 
@@ -90,6 +91,12 @@ class TorchState:
             self._told.add(text)
             print(f"glim: {text}", file=sys.stderr, flush=True)
 
+    def is_new(self, what: str) -> bool:
+        """Whether nothing was told of it, in this attempt or in one before; now it is."""
+        is_new = what not in self._told
+        self._told.add(what)
+        return is_new
+
     # ---- the loop
 
     def look_around(self, frame: Any) -> None:
@@ -116,6 +123,7 @@ class TorchState:
     def begin_epoch(self, call: str, source: Any, key: str, epoch: int) -> None:
         """`call` names the run.steps(), `key` the epoch of it."""
         self._nodes = self._nodes_of(source)
+        self.generators.begin_epoch()
         if self._seed is not None and not walk.is_one_shot(source):
             self.generators.add_all(self._nodes, is_stepwise=False)
             self.sources.begin(call, source, self._nodes)
@@ -193,8 +201,10 @@ class TorchState:
             **cursor,
             "seed": self._seed,
             "generators": self.generators.seeds(),
+            "left_alone": self.generators.left_alone(bool(cursor.get("begun"))),
             "sources": self.sources.state(),
             "gradients": self.gradients.state(),
+            "told": sorted(self._told)[:_TOLD_MAX],
         }
         found = {_CURSOR: cursor, **{name: one.state() for name, one in self._objects.items()}}
         return found if self._sampler_began is None else {**found, "sampler": self._sampler_began}
@@ -216,7 +226,9 @@ class TorchState:
             if not self._is_seed_given:
                 self._seed = cursor.get("seed", self._seed)
             self.generators.adopt(cursor.get("generators", {}))
+        self.generators.adopt_alone(cursor.get("left_alone", ()))
         self.sources.adopt(cursor.get("sources", {}))
+        self._told.update(cursor.get("told", ()))
         self._restored = state
         self._put_back_all()
         return {name: value for name, value in cursor.items() if name not in _NOT_THE_LOOPS}
@@ -274,7 +286,7 @@ class TorchState:
         self.generators.reseed(purpose, all_of_them)
 
 
-_NOT_THE_LOOPS = ("format", "seed", "generators", "sources", "gradients")
+_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "gradients", "told")
 
 
 def weights_digest(model: Any) -> str:

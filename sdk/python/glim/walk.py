@@ -6,8 +6,10 @@ Standard library alone; torch and numpy are used where they are imported already
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
+import threading
 import types
 from collections import deque
 from typing import Any, Dict, Iterable, Iterator, List, Tuple
@@ -62,27 +64,42 @@ def script_frames(frame: Any) -> List[Any]:
     return found
 
 
+def let_go(frames: Iterable[Any]) -> None:
+    """Up to Python 3.12 a frame keeps what f_locals has shown: a step's logits would live on in it beside the next
+    ones. Not where the script has the dict itself, by locals()."""
+    for frame in frames:
+        variables = frame.f_locals if frame.f_code.co_flags & inspect.CO_OPTIMIZED else None
+        if type(variables) is dict and sys.getrefcount(variables) <= 3:  # the frame's, and two of here
+            for name in (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars):
+                variables.pop(name, None)
+
+
 def script_variables(frame: Any) -> Dict[str, Any]:
     """The variables that the job's own code has: of its functions that run, and of its modules. The nearest wins."""
     found: Dict[str, Any] = {}
     for each in script_frames(frame):
         for name, value in each.f_locals.items():
             found.setdefault(name, value)
-    for variables in _users_modules(len(sys.modules)):
+    for _, variables in users_modules():
         for name, value in list(variables.items()):
             if not name.startswith("__"):
                 found.setdefault(name, value)
     return found
 
 
+def users_modules() -> List[Tuple[str, Dict[str, Any]]]:
+    """The job's own modules, and the variables of each; looked for anew when modules have come."""
+    return _users_modules(len(sys.modules))
+
+
 @functools.lru_cache(maxsize=1)
-def _users_modules(_count: int) -> List[Dict[str, Any]]:
-    """The variables of each; looked for anew when modules have come."""
-    found = []
+def _users_modules(_count: int) -> List[Tuple[str, Dict[str, Any]]]:
+    found: List[Tuple[str, Dict[str, Any]]] = []
     for name, variables in module_variables():
         path = variables.get("__file__")
-        if name == "__main__" or (isinstance(path, str) and is_users_file(path)):
-            found.append(variables)
+        is_users = name == "__main__" or (isinstance(path, str) and is_users_file(path))
+        if is_users and not any(variables is known for _, known in found):  # some modules have two names
+            found.append((name, variables))
     return found
 
 
@@ -175,9 +192,10 @@ def _of_instance(value: Any) -> Iterator[Tuple[str, Any]]:
         yield "__class__", type(value)
 
 
-# What a DataLoader has of its own making, and what of a Module is its weights and hooks.
+# What a DataLoader has of its own making, what of a Module is its weights and hooks, and what each thread has.
 HIDDEN_IN_LOADERS = ("_iterator", "_DataLoader__multiprocessing_context", "_IterableDataset_len_called")
 HIDDEN_IN_MODULES = ("_parameters", "_buffers")
+HIDDEN_IN_THREADS = frozenset(vars(threading.Thread()))
 
 
 def name_of(value: Any) -> str:

@@ -1,18 +1,26 @@
-"""What the first steps of a loop show of a script: what is in no save, and would begin anew after an interrupt. It is
-told by name, on stderr, once. Nothing here changes what the training does."""
+"""What the steps of a loop change, and no save has: it would begin anew after an interrupt. It is told by name, on
+stderr, once in a job. Nothing here changes what the training does.
+
+A look measures what the script's frames and modules hold (measure.py), before the first step and after the 1st, 2nd,
+4th, 8th, ... one, and where a save is made. Two looks are compared; of variables, those count that a step hands on to
+the next (liveness.py).
+"""
 
 from __future__ import annotations
 
-import io
-import threading
-import types
-from typing import Any, Callable, Dict, List, Tuple
+import sys
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
-from . import walk
+from . import liveness, untracked, walk
+from .measure import Look, Looker, is_iterator
+from .readers import Readers
+from .watch_source import SourceWatch
 
-_STEPS = 2  # that are looked at
-_WRAPPERS = ("enumerate", "zip", "islice", "cycle", "tee", "_tee", "takewhile", "accumulate")
-_FIELDS_MAX = 50  # of one object
+_FREE_S = 0.25  # of looks beside saves; more of them take a hundredth of the time at most
+_SHARE = 0.01
+_NAMES_MAX = 8  # in one line
+_LOOP_CODE = ("_steps", "_one_epoch")
 
 
 class Watch:
@@ -20,19 +28,24 @@ class Watch:
 
     def __init__(self, run: Any) -> None:
         self._run = run
-        self.is_resumed = False  # the attempt before has told it all
+        self.is_resumed = False  # the attempt before has told what the first step shows
         self._is_on = False
-        self._frame: Any = None
-        self._before: Dict[str, Any] = {}
         self._seen = 0  # steps
         self._has_looked = False
-        self._item: Any = None
-        self._measures: Dict[str, Any] = {}
+        self._frame: Any = None  # that has called steps()
         self._activity: Any = None
         self.generator: Callable[[], Any] = lambda: None  # of steps(), that the script goes over
+        self.readers = Readers()
+        self._source = SourceWatch(lambda: self._run.state, lambda: self.generator(), self.readers)
         self._is_in_epochs = False
-        self._threads = {thread.ident for thread in threading.enumerate()}  # when the session opened
-        self._looks_at: int = 1  # of the source, before and after the step: the 1st, 2nd, 4th, ...
+        self._named: Set[int] = set()  # modules that are told of otherwise, by id
+        self._covered: Optional[untracked.Covered] = None
+        self._before: Optional[Look] = None
+        self._call: Any = None  # of run.steps(), that the look before was in
+        self._leaf: Any = None  # number of the frame, at that look
+        self._looks_at = 1
+        self._looked_at = -1
+        self._began = self._spent = 0.0
 
     @property
     def _state(self) -> Any:
@@ -42,266 +55,245 @@ class Watch:
         """At the call of steps() or epochs(), by the script's frame."""
         if self._state is None:
             return
-        self._is_on = self._run.saves.can_save and not self.is_resumed
+        self._is_on = self._run.saves.can_save
+        self._frame = frame.f_code
         if not self._has_looked:
             self._has_looked = True
+            self.readers.look_around()
             self._state.look_around(frame)
-            if self._is_on:
+            if self._is_on and self._run.is_rank_zero:
                 self._tell_of_untracked(walk.script_variables(frame))
-        if self._seen == 0 and self._is_on:
-            frames = walk.script_frames(frame)
-            self._frame = frames[0] if frames else None
-            self._before = self._variables()
 
     def begin_step(self, item: Any, is_in_epochs: bool) -> None:
         if not self._is_on:
             return
-        self._item = item if self._seen < _STEPS else None
         self._is_in_epochs = is_in_epochs
+        if not self.is_resumed:
+            self._source.begin_step(self._seen)
+            if self._seen == 0:
+                self._activity = self._work()
         if self._seen == 0:
-            self._tell_of_readers()
-            self._tell_of_wrappers()
-            self._activity = self._work()
-        if self._seen + 1 == self._looks_at:
-            self._measures = self._state.source_measures()
+            self._began = time.monotonic()
+            self._look(is_first=True)
+        elif self._call is not self.generator and not is_in_epochs:  # what stands between two loops is done again
+            self._before = None
+            if self._may_look():
+                self._look(is_first=True)
 
     def end_step(self) -> None:
         if not self._is_on:
             return
         self._seen += 1
+        if not self.is_resumed:
+            self._source.end_step(self._seen)
+            if self._seen == 1 and self._activity == self._work() and self._state.gradients.has_optimizers:
+                self._state.tell(
+                    "the first step has changed no weights and left no gradients: if whoever goes over run.steps() "
+                    "reads ahead, steps count as done before they are. Read ahead in what you give run.steps(), not "
+                    "around it"
+                )
         if self._seen == self._looks_at:
             self._looks_at *= 2
-            self._tell_of_the_source()
-        if self._seen > _STEPS or self._frame is None:
-            return
-        if self._seen == 1 and self._activity == self._work() and self._state.gradients.has_optimizers:
-            self._tell(
-                "the first step has changed no weights and left no gradients: if whoever goes over run.steps() reads "
-                "ahead, steps count as done before they are. Read ahead in what you give run.steps(), not around it"
-            )
-        self._tell_of_variables()
-        if self._seen == _STEPS:
-            self._frame, self._before = None, {}
+            self._look()
 
-    def _tell(self, text: str) -> None:
-        self._state.tell(text)
+    def before_save(self) -> None:
+        """Of the loop, or of the script."""
+        if self._is_on and self._seen > self._looked_at and self._may_look() and _is_in_loop(sys._getframe(1)):
+            self._look()
 
     def tell_of_own_loop(self) -> None:
-        if self._is_on:
-            self._tell(
+        if self._is_on and not self.is_resumed:
+            self._state.tell(
                 "run.steps() stands in a loop of the script's own. After an interrupt the script goes through all of "
                 "its rounds again: steps that are done are left out, and what stands beside run.steps() is done again "
                 "in each. run.epochs() begins with the round that was not over"
             )
 
-    # ---- the script's variables
-
-    def _variables(self) -> Dict[str, Any]:
-        if self._frame is None:
-            return {}
-        known = {id(value) for value in self._state.tracked.values()}
-        found: Dict[str, Any] = {}
-        for name, value in {**self._frame.f_globals, **self._frame.f_locals}.items():
-            if id(value) not in known and not name.startswith("__"):
-                measure = _measure(value)
-                if measure is not None:
-                    found[name] = measure
-        return found
-
-    def _tell_of_variables(self) -> None:
-        now = self._variables()
-        changed = sorted(
-            name
-            for name, measure in self._before.items()
-            if now.get(name, measure) != measure and not self._is_known(self._value(name))
-        )
-        self._before = {name: now[name] for name in self._before if name in now}
-        iterators = [name for name in changed if _is_iterator(self._value(name))]
-        others = [name for name in changed if name not in iterators]
-        for name in iterators:
-            self._tell(
-                f"{name}, {walk.name_of(self._value(name))}, is gone on with in the steps, and begins anew after an "
-                "interrupt: put what it goes over into run.steps()"
-            )
-        if others:
-            self._tell(
-                f"the steps change {', '.join(others)}: no save has that, and after an interrupt it is again what the "
-                "script begins with. If it counts, keep it in a dict, a list or an object of yours, and track that: "
-                "run.track(values=values)"
-            )
-
-    def _is_known(self, value: Any) -> bool:
-        """The item itself, and what is gone over: that an attempt finds again. In an epoch's body an iterator may be
-        one that an earlier epoch has begun."""
-        parts = self._item if isinstance(self._item, (tuple, list)) else ()
-        if value is self._item or any(value is part for part in parts):
-            return True
-        is_of_source = any(value is node for _, node in self._state.source_nodes)
-        return is_of_source and not (self._is_in_epochs and _is_iterator(value))
-
-    def _value(self, name: str) -> Any:
-        return self._frame.f_locals.get(name, self._frame.f_globals.get(name))
-
-    def _tell_of_untracked(self, variables: Dict[str, Any]) -> None:
-        import torch
-
-        if self._state.is_seed_chance:
-            self._tell(
-                "this script names no seed: what it draws before the loop, each attempt draws anew. Call "
-                "torch.manual_seed(1) at its beginning"
-            )
-        tracked = list(self._state.tracked.values())
-        known = {id(value) for value in tracked} | {id(held) for one in tracked for held in _inside(one)}
-        kinds: Tuple[type, ...] = (torch.optim.Optimizer, torch.optim.lr_scheduler.ReduceLROnPlateau)
-        kinds += (_scheduler_class(torch), torch.cuda.amp.GradScaler)
-        for name, value in variables.items():
-            if id(value) in known or name == "_":
-                continue
-            is_average = walk.is_module(value) and type(value).__name__ == "AveragedModel"
-            if isinstance(value, kinds) or is_average:
-                self._tell(
-                    f"{name}, {walk.name_of(value)}, is not tracked: no save has it. Name it, "
-                    f"run.track({name}={name}, ...)"
-                )
-
-    # ---- the source, and what goes over run.steps()
-
-    def _tell_of_readers(self) -> None:
-        here = [t for t in threading.enumerate() if t.ident not in self._threads and not _is_known_thread(t)]
-        held = [(p, v) for p, v in self._state.source_nodes if isinstance(v, threading.Thread) and v.is_alive()]
-        names = [thread.name for thread in here] + [value.name for _, value in held]
-        if names:
-            self._tell(
-                f"what run.steps() goes over reads ahead in a thread of its own ({', '.join(sorted(set(names)))}): "
-                "random numbers that are drawn there, by torch's, numpy's or Python's own generator, come in no order "
-                "that an attempt could repeat. Draw them from a generator that only the thread has"
-            )
-        for path, value in self._state.source_nodes:
-            if type(value).__name__ == "_MultiProcessingDataLoaderIter":
-                self._tell(
-                    f"{path or 'the source'} is an iterator of a DataLoader whose workers were begun before "
-                    "run.steps(): their order is another in each attempt unless the script names a seed. Give "
-                    "run.steps() the loader itself"
-                )
-            elif path and walk.is_one_shot(value) and not isinstance(value, io.IOBase) and not self._is_replayed():
-                self._tell(
-                    f"{path} of what run.steps() goes over is {walk.name_of(value)}: where it is, no save has, "
-                    "and after an interrupt it begins anew. Begin it in __iter__"
-                )
-
-    def _is_replayed(self) -> bool:
-        """Of a source that is an iterator itself, all is begun anew and gone over again."""
-        return any(path == "" and walk.is_one_shot(value) for path, value in self._state.source_nodes)
-
-    def _tell_of_wrappers(self) -> None:
-        import gc
-
-        generator = self.generator()
-        wrappers: List[Any] = []
-        for referrer in gc.get_referrers(generator) if generator is not None else ():
-            wrappers += gc.get_referrers(referrer) if isinstance(referrer, tuple) else [referrer]
-        for name in sorted({type(wrapper).__name__ for wrapper in wrappers} & set(_WRAPPERS)):
-            self._tell(
-                f"{name}() around run.steps() begins anew after an interrupt, and counts from there: take run.step, "
-                "the number of the step, or give run.steps() what you go over"
-            )
-
-    def _tell_of_the_source(self) -> None:
-        now = self._state.source_measures()
-        changed = sorted(path for path, measure in self._measures.items() if now.get(path, measure) != measure)
-        if changed:
-            self._tell(
-                f"the steps change {', '.join(path or 'the list itself' for path in changed)} of what run.steps() goes "
-                "over: the batches of a broken-off epoch are fetched anew without that. Give it state_dict() and "
-                "load_state_dict(), and track it"
-            )
-        self._measures = {}
-
     def _work(self) -> Any:
         gradients = self._state.gradients
         return (gradients.steps, gradients.any_there)
 
+    def _tell_of_untracked(self, variables: Dict[str, Any]) -> None:
+        if self._state.is_seed_chance:
+            self._state.tell(
+                "this script names no seed: what it draws before the loop, each attempt draws anew. Call "
+                "torch.manual_seed(1) at its beginning"
+            )
+        tracked = self._state.tracked
+        for line, modules in untracked.lines(variables, tracked, untracked.Covered(tracked)):
+            self._state.tell(line)
+            self._named.update(id(part) for module in modules for part in module.modules())
 
-def _measure(value: Any, depth: int = 1) -> Any:
-    """Equal as long as nothing has changed; None: it is nothing that a step changes, or nobody can tell."""
-    if isinstance(value, (types.ModuleType, types.FunctionType, type, str, bytes)) or walk.is_module(value):
-        return None
-    if isinstance(value, (bool, int, float, complex, type(None))):
-        return (type(value).__name__, repr(value))
-    if walk.is_tensor(value):
-        return ("tensor", value.data_ptr(), value._version) if value.numel() and not value.is_sparse else None
-    if walk.is_array(value):
-        return ("array", value.shape, value.tobytes() if value.nbytes <= 1 << 20 else None)
-    if _is_iterator(value):
-        return ("iterator", *_place_of(value))
-    if isinstance(value, (list, set, frozenset, dict)) or type(value).__name__ == "deque":
-        items = list(value.values() if isinstance(value, dict) else value)
-        return (len(items), tuple(_shallow(item) for item in items[-_FIELDS_MAX:]))
-    own = getattr(value, "__dict__", None)
-    if depth and isinstance(own, dict) and walk.is_users_class(type(value)):
-        return tuple((key, _measure(item, depth - 1)) for key, item in list(own.items())[:_FIELDS_MAX])
-    return None
+    # ---- looks
 
+    def _may_look(self) -> bool:
+        return self._spent < _FREE_S + _SHARE * (time.monotonic() - self._began)
 
-def _shallow(value: Any) -> Any:
-    if walk.is_tensor(value) and not value.is_sparse:
-        return (id(value), value._version)
-    return repr(value) if isinstance(value, (bool, int, float, complex, str, type(None))) else id(value)
-
-
-def _is_iterator(value: Any) -> bool:
-    if isinstance(value, io.IOBase) or not hasattr(type(value), "__next__"):
-        return False
-    return not (isinstance(value, types.GeneratorType) and value.gi_code.co_filename.startswith(walk._GLIM))
-
-
-def _place_of(value: Any) -> Tuple[Any, ...]:
-    """Another one after each item."""
-    if isinstance(value, types.GeneratorType):
-        frame = value.gi_frame
-        return () if frame is None else (frame.f_lasti, *map(_shallow, frame.f_locals.values()))
-    for name in ("_num_yielded", "_rcvd_idx"):
-        if hasattr(value, name):
-            return (getattr(value, name),)
-    hint = getattr(value, "__length_hint__", None)
-    if hint is not None:
+    def _look(self, is_first: bool = False) -> None:
+        if not self._run.is_rank_zero:
+            return
+        began = time.monotonic()
+        frames = _frames(sys._getframe(1), self._frame)
         try:
-            return (hint(),)
-        except TypeError:
-            pass
-    if type(value).__module__ in ("builtins", "itertools"):
-        inner = [item for item in walk.inside_iterator(value) if _is_iterator(item)]
-        return tuple(place for item in inner for place in _place_of(item)) or (_reduced(value),)
-    return tuple(_shallow(item) for item in list(getattr(value, "__dict__", {}).values())[:_FIELDS_MAX])
+            self._compare(frames, is_first)
+        except Exception as error:  # of an object of the script's, or of a container that a thread changes meanwhile
+            self._before = None
+            self._state.tell(f"a look at what the steps change was left out: {error!r}")
+        walk.let_go(frames)
+        self._looked_at = self._seen
+        self._spent += time.monotonic() - began
+
+    def _compare(self, frames: List[Any], is_first: bool) -> None:
+        is_other_call = self._call is not self.generator
+        is_same_leaf = bool(frames) and self._leaf == id(frames[0])
+        looker, without = self._looker()
+        roots = _Roots(frames)
+        if is_other_call and self._before is not None:
+            carried = looker.look(dict(roots.from_epoch_to_epoch(is_same_leaf)), without)
+            self._tell_of_changes(self._before, carried, roots)
+        now = looker.look(dict(roots.from_step_to_step()), without)
+        if not is_other_call and self._before is not None:
+            self._tell_of_changes(self._before, now, roots)
+        if is_first:
+            self._tell_of_unseen(now, frames)
+        now.values.clear()
+        now.unseen.clear()
+        self._before, self._call = now, self.generator
+        self._leaf = id(frames[0]) if frames else None
+
+    def _looker(self) -> Tuple[Looker, Dict[int, Any]]:
+        """And what it goes past, by id: what saves have, and what is found again by going over the source."""
+        tracked = self._state.tracked
+        if self._covered is None:
+            self._covered = untracked.Covered(tracked)
+        without: Dict[int, Any] = {id(value): value for value in tracked.values() if not walk.is_module(value)}
+        without.update(self._covered.tensors)
+        for _, node in self._state.source_nodes:
+            if not (self._is_in_epochs and is_iterator(node)):  # in an epoch's body an earlier one may have begun it
+                without[id(node)] = node
+        return Looker(self._covered.not_of), without
+
+    def _tell_of_changes(self, before: Look, now: Look, roots: "_Roots") -> None:
+        changed = [
+            path
+            for path, measure in before.measures.items()
+            if path in now.measures and now.measures[path] != measure and not self._is_made_anew(path, now, roots)
+        ]
+        found = set(changed)
+        changed = sorted(path for path in changed if not any(part in found for part in _above(path)))
+        others = []
+        for path in changed:
+            value = now.values[path]
+            if walk.is_module(value):
+                self._tell_of_module(path, value)
+            elif self._state.is_new(f"changes {path}"):
+                if is_iterator(value):
+                    self._state.tell(
+                        f"{path}, {walk.name_of(value)}, is gone on with in the steps, and begins anew after an "
+                        "interrupt: put what it goes over into run.steps()"
+                    )
+                else:
+                    others.append(_name_of(path, now))
+        others = list(dict.fromkeys(others))
+        if others:
+            more = f" and {len(others) - _NAMES_MAX} more" if len(others) > _NAMES_MAX else ""
+            self._state.tell(
+                f"the steps change {', '.join(others[:_NAMES_MAX])}{more}: no save has that, and after an interrupt it "
+                "is again what the script begins with. If it counts, keep it in a dict, a list or an object of yours, "
+                "and track that: run.track(values=values)"
+            )
+
+    def _tell_of_module(self, path: str, module: Any) -> None:
+        if id(module) not in self._named:
+            name = path if path.isidentifier() else "name"
+            self._state.tell(
+                f"the steps change {path}, {walk.name_of(module)}, and it is not tracked: no save has it. Name it, "
+                f"run.track({name}={path}, ...)"
+            )
+
+    def _is_made_anew(self, path: str, now: Look, roots: "_Roots") -> bool:
+        name = f".{now.attributes[path]}" if path in now.attributes else roots.globals.get(path)
+        return name is not None and roots.script.makes_anew(name)
+
+    def _tell_of_unseen(self, look: Look, frames: List[Any]) -> None:
+        if not look.unseen:
+            return
+        used = liveness.used(frames)
+        for path, value in look.unseen.items():
+            if path.partition(".")[0].partition("[")[0] in used and self._state.is_new(f"unseen {path}"):
+                self._state.tell(
+                    f"{path}, {walk.name_of(value)}, is used in the steps and cannot be seen into: what they change in "
+                    "it no save has, and nothing more is told of it"
+                )
 
 
-def _reduced(value: Any) -> str:
-    import warnings
+class _Roots:
+    """The variables that a look begins with, the nearest function's first."""
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python 3.12: it will go
-            return repr(value.__reduce__())
-    except (TypeError, AttributeError):
-        return ""
+    def __init__(self, frames: List[Any]) -> None:
+        self._frames = frames
+        self._modules = walk.users_modules()
+        self.script = liveness.Script([variables for _, variables in self._modules], frames)
+        self.globals: Dict[str, str] = {}  # of the paths that are one
+
+    def from_step_to_step(self) -> Iterator[Tuple[str, Any]]:
+        return self._all([liveness.of_step(frame.f_code, frame.f_lasti) for frame in self._frames])
+
+    def from_epoch_to_epoch(self, is_same_leaf: bool) -> Iterator[Tuple[str, Any]]:
+        """A function that is called for each epoch hands on none of its variables."""
+        places = [liveness.of_epoch(frame.f_code, frame.f_lasti) for frame in self._frames]
+        if not is_same_leaf and places:
+            places[0] = None
+        return self._all(places)
+
+    def _all(self, places: List[Optional[liveness.Place]]) -> Iterator[Tuple[str, Any]]:
+        taken: Set[str] = set()
+        of_modules: Dict[int, Optional[liveness.Place]] = {}
+        for frame, place in zip(self._frames, places):
+            if frame.f_code.co_name == "<module>":
+                of_modules[id(frame.f_globals)] = place
+            elif place is not None:
+                for name, value in list(frame.f_locals.items()):
+                    if not name.startswith(("__", ".")) and not place.is_made_anew(name):
+                        path = name if name not in taken else f"{frame.f_code.co_name}().{name}"
+                        taken.add(path)
+                        yield path, value
+        for module, variables in self._modules:
+            place = of_modules.get(id(variables))
+            is_open = id(variables) not in of_modules or place is not None
+            for name, value in list(variables.items()) if is_open else ():
+                if name.startswith("__") or place is not None and place.is_made_anew(name):
+                    continue
+                path = name if module == "__main__" and name not in taken else f"{module}.{name}"
+                taken.add(path)
+                if place is None or name not in place.stored:
+                    self.globals[path] = name
+                yield path, value
 
 
-def _inside(value: Any) -> List[Any]:
-    """What a tracked object holds itself: a SequentialLR its schedulers, a wrapper its optimizer."""
-    found: List[Any] = []
-    for held in getattr(value, "__dict__", {}).values():
-        found += list(held) if isinstance(held, (list, tuple)) else [held]
-    return found
+def _frames(frame: Any, called: Any) -> List[Any]:
+    """The script's, without what only goes over run.steps() for it: a progress bar's generator."""
+    found = walk.script_frames(frame)
+    codes = [each.f_code for each in found]
+    first = codes.index(called) if called in codes else 0
+    kept = [each for each in found[:first] if not liveness.is_generator(each.f_code)]
+    return kept + found[first:]
 
 
-def _scheduler_class(torch: Any) -> type:
-    schedulers = torch.optim.lr_scheduler
-    found: type = getattr(schedulers, "LRScheduler", None) or schedulers._LRScheduler
-    return found
+def _is_in_loop(frame: Any) -> bool:
+    while frame is not None and frame.f_code.co_filename.startswith(walk._GLIM):
+        if frame.f_code.co_name in _LOOP_CODE:
+            return True
+        frame = frame.f_back
+    return False
 
 
-def _is_known_thread(thread: Any) -> bool:
-    """Of torch's own loader, which draws nothing; or of a save."""
-    target = getattr(thread, "_target", None)
-    module = getattr(target, "__module__", "") or ""
-    return module.startswith(("torch.", "multiprocessing.")) or thread.name.startswith(("glim", "QueueFeeder"))
+def _name_of(path: str, look: Look) -> str:
+    """Of a part of a tuple the tuple: nothing changes in it but by a new one."""
+    return next((part for part in _above(path) if isinstance(look.values.get(part), tuple)), path)
+
+
+def _above(path: str) -> Iterator[str]:
+    for at, letter in enumerate(path):
+        if at and letter in ".[":
+            yield path[:at]

@@ -1,5 +1,6 @@
 """The tests of the forms, for the modules test_contract_*.py, one a group: the files run beside each other."""
 
+import contextlib
 import gc
 import os
 import shutil
@@ -26,12 +27,19 @@ def check(form):
     glim_torch.TorchState().look_around(sys._getframe())  # what is found once, the children need not find anew
     gc.collect()
     gc.freeze()  # the children look for nothing among what was there before
-    folder = tempfile.mkdtemp(prefix="glim-contract-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-    try:
+    with small_folder() as folder:
         if form.promise == EQUAL:
             _check_equal(form, folder)
         else:
             _check_said(form, folder)
+
+
+@contextlib.contextmanager
+def small_folder():
+    """In memory, where there is such a place."""
+    folder = tempfile.mkdtemp(prefix="glim-contract-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+    try:
+        yield folder
     finally:
         shutil.rmtree(folder)
 

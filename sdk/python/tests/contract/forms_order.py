@@ -382,6 +382,7 @@ def the_default_generators(run, notes):
 @form(EQUAL, "this script names no seed")
 def no_seed_named(run, notes):
     """Other weights in each run; and yet each sample once in an epoch."""
+    torch.seed()  # as in a new process: the tests before have named one
     training, seen = Training(seed=None), []
     run.track(model=training.model, optim=training.optim, seen=seen)
     run.restore()

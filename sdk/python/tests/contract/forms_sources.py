@@ -1,11 +1,9 @@
 """What is put into run.steps(), what is wrapped around it, and how it is left."""
 
 import itertools
-import queue
-import threading
 
 import torch
-from forms import DATA, EQUAL, REFUSED, TOLD, Training, form, loader
+from forms import EQUAL, REFUSED, TOLD, Training, form, loader
 from forms_order import train
 
 
@@ -456,47 +454,6 @@ def a_reader_that_looks_ahead_around(run, notes):
     run.track(model=training.model, optim=training.optim)
     for batch in LooksAhead(run.steps(loader(), epochs=2)):
         training.step(batch)
-
-
-class ReadsInAThread:
-    def __init__(self, inner):
-        self.inner = inner
-
-    def __iter__(self):
-        batches = queue.Queue(2)
-
-        def read():
-            for batch in self.inner:
-                batches.put(batch)
-            batches.put(None)
-
-        threading.Thread(target=read, name="reader", daemon=True).start()
-        return iter(batches.get, None)
-
-
-@form(EQUAL, "reads ahead in a thread of its own (reader)")
-def a_source_that_reads_in_a_thread(run, notes):
-    order = torch.utils.data.RandomSampler(DATA, generator=torch.Generator().manual_seed(2))
-    inner = torch.utils.data.BatchSampler(order, 4, drop_last=False)
-    return train(run, notes, ReadsInAThread(inner))
-
-
-@form(REFUSED, "run.steps() is gone over in another thread than the one that opened the session")
-def a_thread_around(run, notes):
-    training = Training()
-    run.track(model=training.model, optim=training.optim)
-    failed = []
-
-    def read():
-        try:
-            next(iter(run.steps(loader(), epochs=2)))
-        except RuntimeError as error:
-            failed.append(error)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    reader.join()
-    raise failed[0]
 
 
 @form(REFUSED, "run.steps() was begun once more inside of a step")

@@ -10,6 +10,8 @@ import forms_gradients  # noqa: F401
 import forms_order  # noqa: F401
 import forms_schedulers  # noqa: F401
 import forms_sources  # noqa: F401
+import forms_state  # noqa: F401
+import forms_threads  # noqa: F401
 import pytest
 from attempts import KILL, STOP, notes_of
 from bounds import BOUND_S
@@ -28,7 +30,7 @@ import torch
 torch.set_num_threads(1)
 name, folder, number, at, how = sys.argv[1:]
 import forms, attempts
-for group in ("gradients", "order", "sources", "epochs", "schedulers"):
+for group in ("gradients", "order", "sources", "epochs", "schedulers", "state", "threads"):
     __import__("forms_" + group)
 attempts.run_form(forms.FORMS[name], folder, int(number), int(at), how)
 """

@@ -8,6 +8,8 @@ import forms_gradients  # noqa: F401
 import forms_order  # noqa: F401
 import forms_schedulers  # noqa: F401
 import forms_sources  # noqa: F401
+import forms_state  # noqa: F401
+import forms_threads  # noqa: F401
 from extension import SDK
 from forms import EQUAL, FORMS
 
