@@ -67,7 +67,11 @@ void ProcessTruth::See(const core::AccountChange& change) {
   if (Carries(ends) >= before) return;
   for (const auto& [attempt, begun] : crossing_) {
     on_lowered_.insert(attempt);
-    if (!begun) waited_.insert(attempt);
+    if (begun) {
+      waited_.erase(attempt);  // when it was lowered before, and has begun since
+    } else {
+      waited_.insert(attempt);
+    }
   }
 }
 
