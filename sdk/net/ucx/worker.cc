@@ -34,6 +34,7 @@ bool MayNameVerbs(const std::string& tls) { return tls == "all" || tls.starts_wi
 
 // What UCX 1.13 registers for its own queues over rc, and some room: 40 MB to receive, 21 MB for datagrams, 12 to send.
 constexpr std::uint64_t kLockedBytes = std::uint64_t{96} << 20;
+constexpr int kOpensMax = 10;
 
 // Whom this capability lets lock as much as there is.
 bool HasIpcLock() {
@@ -76,7 +77,17 @@ Status Failure(const std::string& what, ucs_status_t status) {
   return {StatusCode::kUnavailable, what + ": " + ucs_status_string(status)};
 }
 
-Result<std::unique_ptr<Worker>> Worker::Open(const WorkerOptions& asked) {
+Result<std::unique_ptr<Worker>> Worker::Open(const WorkerOptions& options) {
+  for (int opens = 1;; ++opens) {
+    ucs_status_t status = UCS_OK;
+    auto opened = OpenOnce(options, &status);
+    // UCX lists the machine's interfaces and then opens each: one that went away in between (containers start and end
+    // on this machine) is not there at the next look.
+    if (opened.ok() || status != UCS_ERR_NO_DEVICE || opens == kOpensMax) return opened;
+  }
+}
+
+Result<std::unique_ptr<Worker>> Worker::OpenOnce(const WorkerOptions& asked, ucs_status_t* status_of_worker) {
   WorkerOptions options = asked;
   const UcxVariables variables = UcxVariablesOfProcess();
   if (options.tls == "all" && !variables.tls.empty()) options.tls = variables.tls;
@@ -118,6 +129,7 @@ Result<std::unique_ptr<Worker>> Worker::Open(const WorkerOptions& asked) {
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   status = ucp_worker_create(opened->context_, &worker, &opened->worker_);
+  *status_of_worker = status;
   if (status != UCS_OK) return Failure("no UCX worker (" + LockedMemoryText() + ")", status);
   opened->error_mode_ = ErrorModeOf(options.tls);
   status = ucp_worker_get_efd(opened->worker_, &opened->event_descriptor_);

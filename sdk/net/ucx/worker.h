@@ -61,6 +61,7 @@ class Worker {
 
  private:
   Worker() = default;
+  static Result<std::unique_ptr<Worker>> OpenOnce(const WorkerOptions& options, ucs_status_t* status);
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
