@@ -255,7 +255,7 @@ class Loop(Place):
         for position in range(self.position):
             if self._fetch(batches, key, position) is not _END:
                 continue
-            if self._run.state is not None:  # the steps from there on would be missing, and nobody be told
+            if self._run.state is not None:  # the steps from there on would be missing in silence
                 raise RuntimeError(
                     f"source: {walk.name_of(self._source)} has {position} batches in this epoch, and {self.position} "
                     "of it were done before the interrupt: it goes on by itself where it stood, or has become shorter. "
