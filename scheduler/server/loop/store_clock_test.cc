@@ -18,7 +18,7 @@ TEST(StoreClock, AClockThatIsOffByMoreThanADayIsNotBelieved) {
   EXPECT_TRUE(CheckClock(TimePoint{}, kThen).ok()) << "an empty store";
   EXPECT_TRUE(CheckClock(kThen, kThen + Hours(24)).ok());
   EXPECT_TRUE(CheckClock(kThen, kThen - Hours(24)).ok());
-  const Status ahead = CheckClock(kThen, kThen + Hours(24 * 400));
+  const Status ahead = CheckClock(kThen, kThen + Hours(24) * 400);
   EXPECT_EQ(ahead.reason(), "CLOCK_OFF");
   EXPECT_EQ(ahead.field(), "clock");
   EXPECT_THAT(ahead.message(), HasSubstr("400 days after"));
@@ -39,7 +39,7 @@ TEST(StoreClock, TheNewestOfRowsAndMarkCounts) {
   EXPECT_EQ(LastWritten(rows, &store).value(), kThen + Hours(1));
 }
 
-constexpr Duration kOff = Hours(24 * 400);
+constexpr Duration kOff = Hours(24) * 400;
 
 class AcceptClockTest : public ::testing::Test {
  protected:

@@ -77,7 +77,7 @@ void Add(std::vector<core::Mutation>* moved, const Row& row, TimePoint now, Dura
   if (!(other == row)) moved->push_back(std::make_shared<const Row>(std::move(other)));
 }
 
-void AddIdentity(std::vector<core::Mutation>* moved, core::IdentityRow row, TimePoint now, Duration ahead) {
+void AddIdentity(std::vector<core::Mutation>* moved, const core::IdentityRow& row, TimePoint now, Duration ahead) {
   core::IdentityRow other = row;
   TimeMover mover(now, ahead);
   std::visit([&](auto& of_kind) { Fields(mover, of_kind); }, other);

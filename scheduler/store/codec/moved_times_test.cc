@@ -8,7 +8,7 @@ namespace glim::store {
 namespace {
 
 constexpr TimePoint kNow{1'800'000'000'000};
-constexpr Duration kAhead = Hours(24 * 400);
+constexpr Duration kAhead = Hours(24) * 400;
 constexpr TimePoint kWrong = kNow + kAhead;  // what the clock said when it was ahead
 
 core::Job JobOf(std::uint64_t id, TimePoint submitted, TimePoint not_before = {}) {
@@ -46,8 +46,8 @@ TEST(MovedTimes, WhatWasPlannedByTheRightClockStays) {
   core::Reservation month;
   month.name = "next-month";
   month.made_at = kNow - Hours(1);
-  month.begins_at = kNow + Hours(24 * 30);
-  month.ends_at = kNow + Hours(24 * 31);
+  month.begins_at = kNow + Hours(24) * 30;
+  month.ends_at = kNow + Hours(24) * 31;
   rows.Put(core::Reservation(month));
   core::Reservation wrong = month;
   wrong.name = "wrong";
@@ -110,7 +110,7 @@ TEST(MovedTimes, TokensAndServiceAreMoved) {
   core::TokenRow token;
   token.id = "0123456789abcdef";
   token.created_at = kWrong;
-  token.expires_at = kWrong + Hours(24 * 90);
+  token.expires_at = kWrong + Hours(24) * 90;
   rows.ChangeIdentity({{token}});
   const auto moved = MovedBack(rows, kNow, kAhead);
   ASSERT_EQ(moved.size(), 1U);

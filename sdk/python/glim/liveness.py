@@ -1,6 +1,6 @@
 """Which names of a script one step hands on to the next: those that its code reads before it writes them.
 
-Told from the bytecode, without running any of it: what a loop's body writes first (loss, logits, x) is made anew in
+Told from the bytecode, without running any of it: what a loop's body writes first (loss, logits, x) is replaced in
 each step, and is no state. What only an exception's handler reads is left out.
 """
 

@@ -255,13 +255,14 @@ class Loop(Place):
         for position in range(self.position):
             if self._fetch(batches, key, position) is not _END:
                 continue
-            if self._run.state is None:  # the others are of the epochs that follow
-                self._left_over = self.position - position
-            else:
-                self._run.state.tell(
-                    f"{walk.name_of(self._source)} has {position} batches in this epoch, and {self.position} of it "
-                    "were done before the interrupt: it is not the one of the attempt before"
+            if self._run.state is not None:  # the steps from there on would be missing in silence
+                raise RuntimeError(
+                    f"source: {walk.name_of(self._source)} has {position} batches in this epoch, and {self.position} "
+                    "of it were done before the interrupt: it goes on by itself where it stood, or has become shorter. "
+                    "One that goes on by itself needs state_dict() and load_state_dict(), and is tracked: "
+                    "run.track(source=source). Otherwise give run.steps() what the attempt before went over"
                 )
+            self._left_over = self.position - position  # the others are of the epochs that follow
             self.position = position
             return
 

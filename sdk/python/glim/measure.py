@@ -92,7 +92,7 @@ class Looker:
 
 
 def measure(value: Any) -> Any:
-    """Equal as long as nothing has changed; None: it is nothing that a step changes, or nobody can tell."""
+    """Equal as long as nothing has changed; None: no step changes it, or it cannot be told."""
     if walk.is_scalar(value):
         return (type(value).__name__, repr(value) if not isinstance(value, (str, bytes)) else (len(value), hash(value)))
     if walk.is_tensor(value):
@@ -124,7 +124,7 @@ def _of_container(value: Any) -> Tuple[Any, ...]:
             is_unordered = isinstance(value, (set, frozenset))
             return (kind, count, names, hash(frozenset(items) if is_unordered else tuple(items)))
     ends = [item for _, item in _ends(value)]
-    if isinstance(value, tuple):  # it is made anew where it changes: what is in it counts
+    if isinstance(value, tuple):  # a change replaces it: what is in it counts
         return (kind, count, tuple(repr(item) for item in ends if walk.is_scalar(item)))
     return (kind, count, names, tuple(map(_shallow, ends)))
 

@@ -62,7 +62,7 @@ class Readers:
 
 @functools.lru_cache(maxsize=1)
 def _notice_starts() -> None:
-    """Once in a process. Nobody else knows which thread has begun which."""
+    """Once in a process. Python does not say which thread has started which."""
     start = threading.Thread.start
 
     @functools.wraps(start)

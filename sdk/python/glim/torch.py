@@ -21,8 +21,9 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 from . import walk
 from .generators import Generators
 from .gradients import Gradients
+from .source_parts import SourceParts
 from .source_state import SourceStates
-from .tracked import Tracked, containers_copied, generators_apart
+from .tracked import Tracked, generators_apart
 
 FORMAT = 3
 _READS = (2, 3)  # 2: without what has been added since
@@ -46,7 +47,7 @@ class TorchState:
         self._marks: Dict[str, Any] = {}
         self._settled: Optional[Dict[str, Any]] = None
         self._adds_up_since: Optional[int] = None
-        self._sampler_began: Any = None  # its state at the epoch's start, where it is read ahead of the training
+        self._parts = SourceParts()
         self.gradients = Gradients()
         self.generators = Generators()
         self.sources = SourceStates(self.tell)
@@ -111,7 +112,7 @@ class TorchState:
     def brings_itself_back(self, source: Any) -> bool:
         """Whether the source, or the tracked sampler in it, comes back at its position by itself. A sampler that
         workers read ahead of the training does not."""
-        if any(one.value is source for name, one in self._objects.items() if name != "sampler"):
+        if any(one.value is source and one.has_methods for name, one in self._objects.items() if name != "sampler"):
             return True
         return "sampler" in self._objects and not (walk.is_loader(source) and source.num_workers > 0)
 
@@ -130,9 +131,9 @@ class TorchState:
             self._begin_workers_anew()
         if hasattr(self._sampler, "set_epoch"):
             self._sampler.set_epoch(epoch)
-        self._sampler_began = None
-        if "sampler" in self._objects and not self.brings_itself_back(source):
-            self._sampler_began = containers_copied(self._objects["sampler"].state())
+        by_itself = {"sampler"} if self.brings_itself_back(source) else set()
+        by_itself |= {name for name, one in self._objects.items() if one.value is source and one.has_methods}
+        self._parts.begin(call, source, self._objects, by_itself)
         self._reseed(f"epoch {key}", all_of_them=True)
 
     def reads_in_threads(self) -> None:
@@ -140,6 +141,9 @@ class TorchState:
         self.generators.leave_alone(self._nodes)
 
     def begin_fetch(self, key: str, position: int) -> None:
+        self._parts.fetch(position)
+        if self._restored is not None and position == self._restored[_CURSOR].get("position"):
+            self._put_back_changed(self._parts.take_behind())
         self._reseed(f"fetch {key} {position}")
 
     def begin_step(self, step: int) -> None:
@@ -149,7 +153,7 @@ class TorchState:
         """All batches of a run.steps() are over, in this attempt or in one before."""
         if self._seed is not None and not walk.is_one_shot(source):
             self.sources.end(call, source, self._nodes_of(source))
-        self._sampler_began = None
+        self._parts.end()
         self._reseed(f"end {call}")
         self._settle()
 
@@ -203,11 +207,11 @@ class TorchState:
             "generators": self.generators.seeds(),
             "left_alone": self.generators.left_alone(bool(cursor.get("begun"))),
             "sources": self.sources.state(),
+            "parts": self._parts.state(cursor.get("position", 0)),
             "gradients": self.gradients.state(),
             "told": sorted(self._told)[:_TOLD_MAX],
         }
-        found = {_CURSOR: cursor, **{name: one.state() for name, one in self._objects.items()}}
-        return found if self._sampler_began is None else {**found, "sampler": self._sampler_began}
+        return {_CURSOR: cursor, **{name: one.state() for name, one in self._objects.items()}}
 
     def put_back(self, path: str, state: Any) -> Dict[str, Any]:
         """Puts every tracked object back as `state` has it. Returns the cursor. Raises RuntimeError that
@@ -228,6 +232,7 @@ class TorchState:
             self.generators.adopt(cursor.get("generators", {}))
         self.generators.adopt_alone(cursor.get("left_alone", ()))
         self.sources.adopt(cursor.get("sources", {}))
+        self._parts.adopt(cursor.get("parts"))
         self._told.update(cursor.get("told", ()))
         self._restored = state
         self._put_back_all()
@@ -239,11 +244,9 @@ class TorchState:
         at a position of it stays. `is_last`: from here on the training goes on."""
         if self._restored is None:
             return
-        kept = {name for name, one in self._objects.items() if source is not None and one.value is source}
-        kept |= {"sampler"} if source is not None else set()
-        for name, one in self._objects.items():
-            if name not in kept and one.mark() != self._marks[name]:
-                self._put_back_one(name)
+        kept = {n for n, one in self._objects.items() if source is not None and one.value is source and one.has_methods}
+        kept |= {"sampler", *self._parts.settled} if source is not None else set()
+        self._put_back_changed(set(self._objects) - kept)
         if is_last:
             self.gradients.put_back(self._restored[_CURSOR].get("gradients", {}))
             self._restored, self._marks = None, {}
@@ -253,6 +256,11 @@ class TorchState:
         for name in self._objects:
             self._put_back_one(name)
         self.gradients.put_back(self._restored[_CURSOR].get("gradients", {}))
+
+    def _put_back_changed(self, names: Set[str]) -> None:
+        for name in names:
+            if self._objects[name].mark() != self._marks[name]:
+                self._put_back_one(name)
 
     def _put_back_one(self, name: str) -> None:
         assert self._restored is not None
@@ -286,7 +294,7 @@ class TorchState:
         self.generators.reseed(purpose, all_of_them)
 
 
-_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "gradients", "told")
+_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "parts", "gradients", "told")
 
 
 def weights_digest(model: Any) -> str:

@@ -35,28 +35,28 @@ class Tracked:
     def __init__(self, name: str, value: Any, tell: Callable[[str], None]) -> None:
         """Raises TypeError that says what can be tracked, or what of the state cannot be kept."""
         self.name, self.value, self._tell = name, value, tell
-        self._has_methods = hasattr(value, "state_dict") and hasattr(value, "load_state_dict")
-        if not self._has_methods and not _is_plain(value):
+        self.has_methods = hasattr(value, "state_dict") and hasattr(value, "load_state_dict")
+        if not self.has_methods and not _is_plain(value):
             raise TypeError(
                 f"track({name}=...): a {type(value).__name__} has no state_dict() and "
                 "load_state_dict(); give it both, or save it yourself" + _instead_of(name, value)
             )
-        self._is_schedulers = self._has_methods and _is_of_torchs_schedulers(value)
+        self._is_schedulers = self.has_methods and _is_of_torchs_schedulers(value)
         try:
             check({name: self.state()})  # now, and not at the first save, hours into the training
         except TypeError as error:
             key = str(error).split(":")[0].split(".")
-            hint = _WRAPPER.format(name=name, key=key[1] if len(key) > 1 else "...") if self._has_methods else ""
+            hint = _WRAPPER.format(name=name, key=key[1] if len(key) > 1 else "...") if self.has_methods else ""
             raise TypeError(f"{error}.{hint}" if hint else str(error)) from None
 
     def state(self) -> Any:
-        if not self._has_methods:
+        if not self.has_methods:
             return _state_of_plain(self.value)
         state = self.value.state_dict()
         return self._without_code(state, (self.name,)) if self._is_schedulers else state
 
     def put_back(self, state: Any) -> None:
-        if self._has_methods:
+        if self.has_methods:
             self.value.load_state_dict(containers_copied(state))
         else:
             _put_back_plain(self.value, containers_copied(state))

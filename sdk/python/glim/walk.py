@@ -88,7 +88,7 @@ def script_variables(frame: Any) -> Dict[str, Any]:
 
 
 def users_modules() -> List[Tuple[str, Dict[str, Any]]]:
-    """The job's own modules, and the variables of each; looked for anew when modules have come."""
+    """The job's own modules, and the variables of each; looked for again when more are imported."""
     return _users_modules(len(sys.modules))
 
 

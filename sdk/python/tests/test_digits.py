@@ -34,12 +34,13 @@ class Platform:
         self.base = {"step": -1, "path": ""}
 
     def run(self, at_step=None, kill=False, save_every=None, agree=True):
-        """One attempt; at that step it is interrupted, or killed. The agent, for its record."""
+        """One attempt; at that step it is interrupted, or killed as soon as there is a save. The agent, for its
+        record."""
         self.attempt += 1
         agent = FakeAgent(self.socket, world=WORLD if agree else 0)
 
         def on_progress(rank, step):
-            if rank == 0 and step >= at_step:
+            if rank == 0 and step >= at_step and (not kill or agent.taken("saved")):
                 agent.on_progress = None
                 if kill:
                     for child in ranks:

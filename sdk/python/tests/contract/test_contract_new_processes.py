@@ -8,6 +8,7 @@ import sys
 import forms_epochs  # noqa: F401
 import forms_gradients  # noqa: F401
 import forms_order  # noqa: F401
+import forms_parts  # noqa: F401
 import forms_schedulers  # noqa: F401
 import forms_sources  # noqa: F401
 import forms_state  # noqa: F401
@@ -30,7 +31,7 @@ import torch
 torch.set_num_threads(1)
 name, folder, number, at, how = sys.argv[1:]
 import forms, attempts
-for group in ("gradients", "order", "sources", "epochs", "schedulers", "state", "threads"):
+for group in ("gradients", "order", "parts", "sources", "epochs", "schedulers", "state", "threads"):
     __import__("forms_" + group)
 attempts.run_form(forms.FORMS[name], folder, int(number), int(at), how)
 """

@@ -6,6 +6,7 @@ import re
 import forms_epochs  # noqa: F401
 import forms_gradients  # noqa: F401
 import forms_order  # noqa: F401
+import forms_parts  # noqa: F401
 import forms_schedulers  # noqa: F401
 import forms_sources  # noqa: F401
 import forms_state  # noqa: F401
