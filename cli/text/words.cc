@@ -32,18 +32,23 @@ Style StateStyle(const std::string& state) {
   return Style::kPlain;
 }
 
+// Glim knows of no save of a program that never speaks with it: it may have made one.
+std::string LeftUnsavedWords(const glim::v1::Attempt& attempt) {
+  return ReportsSteps(attempt) ? "left without saving" : "left, and reported no save";
+}
+
 std::string AttemptVerdict(const glim::v1::Attempt& attempt) {
   if (attempt.outcome().empty()) return attempt.state();
   if (attempt.outcome() == "interrupted") {
     if (attempt.save() == "saved") return "interrupted, saved";
-    if (attempt.save() == "left_unsaved") return "interrupted, left without saving";
+    if (attempt.save() == "left_unsaved") return "interrupted, " + LeftUnsavedWords(attempt);
     if (attempt.save() == "killed") return "interrupted, killed at the end of its grace";
     return "interrupted";
   }
   if (attempt.outcome() == "timeout") {
     if (attempt.save() == "saved") return "time limit, saved";
     return attempt.save() == "killed" ? "time limit, killed at the end of its grace"
-                                      : "time limit, left without saving";
+                                      : "time limit, " + LeftUnsavedWords(attempt);
   }
   if (attempt.outcome() == "gpu_failure") return "GPU failure";
   if (attempt.outcome() == "network") return "network failure";

@@ -57,7 +57,12 @@ std::string CostLine(const Receipt& receipt) {
   if (agreement.state() == "withdrawn") return "withdrawn: the job went on";
   std::string text = fmt::format("{} of {} grace used", RoundedDurationText({agreement.grace_used_ms()}),
                                  RoundedDurationText({agreement.grace_ms()}));
-  text += agreement.stop_step() >= 0 ? fmt::format(", stopped after step {}", agreement.stop_step()) : "";
+  // Who is killed may not have come to the step that was agreed on.
+  const std::string stopped = receipt.save == "killed" ? "agreed to stop" : "stopped";
+  text += agreement.stop_step() >= 0 ? fmt::format(", {} after step {}", stopped, agreement.stop_step()) : "";
+  if (receipt.save == "left_unsaved" && !receipt.counts_steps) {
+    return text + ", left, and reported neither steps nor a save";
+  }
   if (!receipt.save.empty()) text += ", " + SaveWords(receipt.save);
   text += receipt.counts_steps
               ? fmt::format(", {} {} lost", receipt.steps_lost, receipt.steps_lost == 1 ? "step" : "steps")

@@ -146,7 +146,7 @@ TEST(StatusView, TellsThatAJobReportsNoSteps) {
   attempt->mutable_agreements(0)->set_stop_step(-1);
   const std::string text = StatusText(job, MakeReceipts(job, Preemptors()), kNow, false);
   EXPECT_THAT(text, ::testing::HasSubstr("interrupts  1; it reported no steps\n"));
-  EXPECT_THAT(text, ::testing::HasSubstr("2.3 s of 1 min grace used, left without saving, it reported no steps\n"));
+  EXPECT_THAT(text, ::testing::HasSubstr("2.3 s of 1 min grace used, left, and reported neither steps nor a save\n"));
 }
 
 TEST(StatusView, AReceiptWithoutItsPreemptorShowsItsOwnPhases) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kHeader = "Traceback (most recent call last):";
 constexpr std::string_view kGroupHeader = "+ Exception Group Traceback (most recent call last):";
+constexpr std::string_view kOfGlim = "glim: ";
 constexpr std::size_t kRestLines = 8;  // in which a message that begins on the next line is looked for
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
@@ -208,14 +209,16 @@ std::string FirstTraceback(const Lines& lines) {
 
 }  // namespace
 
-std::string FailureCause(std::string_view output) {
+std::string FailureCause(std::string_view output, bool was_killed) {
   const std::string plain = WithoutOrders(output);
   const Lines lines = LinesOf(plain);
   if (const std::string found = Harmless(FirstTraceback(lines)); !found.empty()) return found;
   std::string last;
+  if (was_killed) return last;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     const std::string clean = Harmless(Trimmed(*line));
     if (last.empty()) last = clean;
+    if (clean.starts_with(kOfGlim)) continue;
     if (SaysSomething(clean)) return clean;
   }
   return last;

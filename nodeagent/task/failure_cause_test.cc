@@ -125,6 +125,17 @@ TEST(FailureCause, IsTheLastLineOfTheFirstTracebackOrOfTheOutput) {
   for (const Case& c : kCases) EXPECT_EQ(FailureCause(c.output), c.cause) << c.what;
 }
 
+TEST(FailureCause, OfWhatWasKilledIsATracebackAlone) {
+  EXPECT_EQ(FailureCause("restored 0\n", true), "");
+  EXPECT_EQ(FailureCause("Traceback (most recent call last):\n  File \"t\", line 1\nValueError: bad\nbye\n", true),
+            "ValueError: bad");
+}
+
+TEST(FailureCause, IsNoLineOfGlimsWhereThereIsAnother) {
+  EXPECT_EQ(FailureCause("cannot open data\nglim: the steps change seen: no save has that\n"), "cannot open data");
+  EXPECT_EQ(FailureCause("glim: no such job\n"), "glim: no such job");
+}
+
 TEST(FailureCause, IsCutAtACharacter) {
   std::string long_line;
   for (int i = 0; i < 300; ++i) long_line += "\xd0\xbe";

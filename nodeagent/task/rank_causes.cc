@@ -6,14 +6,16 @@
 namespace glim::nodeagent {
 namespace {
 
-std::string CauseIn(const std::string& log_path) {
+constexpr std::int32_t kKilled = 128 + 9;
+
+std::string CauseIn(const std::string& log_path, bool was_killed) {
   const Result<LogData> log = ReadLog(log_path, -static_cast<std::int64_t>(kCauseTailBytes), kCauseTailBytes);
   if (!log.ok()) return "";
   std::string_view text = log->data;
   // It may begin in the middle of a line, which would be taken for a whole one.
   const std::size_t line_end = text.find('\n');
   if (log->offset > 0 && line_end != std::string_view::npos) text.remove_prefix(line_end + 1);
-  return FailureCause(text);
+  return FailureCause(text, was_killed);
 }
 
 std::string InGiB(std::int64_t bytes) {
@@ -39,7 +41,7 @@ void AddCauses(const LaunchSpec& spec, const TaskStatus& status, RankCauses* cau
     // The kernel's word, which the rank could not write into its log any more.
     if (rank.out_of_memory) (*causes)[rank.rank] = OutOfMemory(spec.limits);
     if (causes->contains(rank.rank)) continue;
-    causes->emplace(rank.rank, CauseIn(LogPath(spec.log_folder, rank.rank)));
+    causes->emplace(rank.rank, CauseIn(LogPath(spec.log_folder, rank.rank), rank.exit_code == kKilled));
   }
 }
 

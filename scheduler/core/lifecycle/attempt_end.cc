@@ -120,6 +120,10 @@ std::int64_t StepsLost(const Attempt& attempt, Outcome outcome) {
   return std::max<std::int64_t>(0, attempt.last_step - kept);
 }
 
+bool ReportsSteps(const Attempt& attempt) {
+  return attempt.last_step >= 0 || attempt.durable_step >= 0 || attempt.base.step >= 0;
+}
+
 std::string Left(SaveResult save) {
   if (save == SaveResult::kSaved) return "saved and left";
   return save == SaveResult::kLeftUnsaved ? "left without saving" : "killed";
@@ -127,8 +131,14 @@ std::string Left(SaveResult save) {
 
 // A job that reports none may have lost much, and nobody can count it.
 std::string LostInWords(const Attempt& attempt) {
-  if (attempt.last_step < 0 && attempt.durable_step < 0 && attempt.base.step < 0) return "it reported no steps";
+  if (!ReportsSteps(attempt)) return "it reported no steps";
   return std::to_string(attempt.steps_lost) + (attempt.steps_lost == 1 ? " step lost" : " steps lost");
+}
+
+// Glim knows of no save of a program that never speaks with it: it may have made one.
+std::string LeftInWords(SaveResult save, const Attempt& attempt) {
+  if (save == SaveResult::kLeftUnsaved && !ReportsSteps(attempt)) return "left, and reported neither steps nor a save";
+  return Left(save) + ", " + LostInWords(attempt);
 }
 
 // Of an attempt that has succeeded: docs/decisions/0008-what-is-left-behind-is-stopped.md.
@@ -152,11 +162,11 @@ std::string Describe(const Ending& ending, const Attempt& attempt, const std::st
   const std::int64_t saved = attempt.durable_step;
   const std::string steps = LostInWords(attempt);
   switch (ending.outcome) {
-    case Outcome::kInterrupted: return Left(ending.save) + ", " + steps + (why.empty() ? "" : "; " + why);
+    case Outcome::kInterrupted: return LeftInWords(ending.save, attempt) + (why.empty() ? "" : "; " + why);
     case Outcome::kTimeout:
       return limit + "; " +
              (ending.save == SaveResult::kSaved ? "saved at step " + std::to_string(saved)
-                                                : Left(ending.save) + ", " + steps + (why.empty() ? "" : "; " + why));
+                                                : LeftInWords(ending.save, attempt) + (why.empty() ? "" : "; " + why));
     case Outcome::kSucceeded: return stop_message;
     case Outcome::kNodeFailure:
     case Outcome::kGpuFailure:

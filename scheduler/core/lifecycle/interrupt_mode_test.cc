@@ -50,7 +50,7 @@ TEST(InterruptModeAuto, AnErrorAfterTheSignalIsTold) {
   a.c.Exit(a.job, 1, 1);
   const Attempt& ended = a.c.attempt(a.job, 1);
   EXPECT_EQ(ended.message,
-            "left without saving, it reported no steps; rank 1 on node n2 exited with code 1: RuntimeError: a worker "
+            "left, and reported neither steps nor a save; rank 1 on node n2 exited with code 1: RuntimeError: a worker "
             "was killed");
   EXPECT_EQ(ended.failed_rank, 1);
   EXPECT_EQ(ended.exit_code, 1);
@@ -60,7 +60,7 @@ TEST(InterruptModeAuto, ADeathByTheSignalIsNoError) {
   Asked a(false);
   a.c.Exit(a.job, 0, 128 + 15);
   a.c.Exit(a.job, 1, 128 + 15);
-  EXPECT_EQ(a.c.attempt(a.job, 1).message, "left without saving, it reported no steps");
+  EXPECT_EQ(a.c.attempt(a.job, 1).message, "left, and reported neither steps nor a save");
   EXPECT_EQ(a.c.attempt(a.job, 1).failed_rank, -1);
 }
 

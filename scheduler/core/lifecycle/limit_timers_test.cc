@@ -73,7 +73,7 @@ TEST(TimeLimit, ASignalledJobLeavesByItself) {
   EXPECT_EQ(c.agreement(job).state, AgreementState::kSignalled);
   c.Settle();
   EXPECT_EQ(c.attempt(job).outcome, Outcome::kTimeout);
-  EXPECT_EQ(c.job(job).message, "reached its time limit of 30 s; left without saving, it reported no steps");
+  EXPECT_EQ(c.job(job).message, "reached its time limit of 30 s; left, and reported neither steps nor a save");
 }
 
 TEST(TimeLimit, WhoFinishesInsteadHasSucceeded) {

@@ -72,8 +72,8 @@ class Session:
 
     def track(self, *, sampler: Any = None, seed: Optional[int] = None, reseed: bool = True, **objects: Any) -> None:
         """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...); dicts,
-        lists, sets, deques, arrays, tensors and objects of the script's own classes, which are put back in place; and
-        the sampler, whose set_epoch() steps() then calls. Needs torch and the compiled part of glim.checkpoint; without
+        lists, sets, deques, arrays, tensors and objects of the script's own classes, which are put back in place, with
+        such and models that they hold; and the sampler, whose set_epoch() steps() then calls. Needs torch and the compiled part of glim.checkpoint; without
         that a job of Glim is told so here, and goes on without saves. Raises TypeError that names what a
         checkpoint cannot keep.
 

@@ -8,7 +8,7 @@ began, for the fetches, and as it is.
 from __future__ import annotations
 
 import copy
-from typing import Any, Dict, Iterable, Optional, Set
+from typing import Any, Dict, Iterable, List, Optional, Set
 
 from . import walk
 from .tracked import Tracked
@@ -20,6 +20,7 @@ class SourceParts:
     def __init__(self) -> None:
         self._call = ""
         self._began: Dict[str, Any] = {}  # by name: as it was when the epoch under way began
+        self._kept: Dict[str, List[str]] = {}  # by name: the parts that were the objects that they had been
         self._fetched = 0
         self._saved: Optional[Dict[str, Any]] = None  # until the epoch that it is of
         self._behind: Set[str] = set()  # names: to be put back before the first fetch of a batch that was not done
@@ -33,7 +34,7 @@ class SourceParts:
         saved, self._saved = self._saved, None
         if saved is not None and saved["call"] == call:
             for name, state in saved["objects"].items():
-                objects[name].put_back(state)
+                objects[name].put_back(state, saved.get("kept", {}).get(name, ()))
             # To load a state in the middle of a pass may mean something else to who has methods for it, and the fetches
             # have brought it there.
             by_fetches = {name for name in saved["objects"] if objects[name].has_methods}
@@ -46,6 +47,7 @@ class SourceParts:
             for name, one in objects.items()
             if name not in not_these and id(one.value) in reached and _is_of_batches(one)
         }
+        self._kept = {name: objects[name].kept() for name in self._began}
 
     def end(self) -> None:
         self._began, self._behind, self.settled = {}, set(), set()
@@ -62,7 +64,7 @@ class SourceParts:
         """For the save of a place in an epoch, `position` of whose batches are done."""
         if not self._began:
             return {}
-        return {"call": self._call, "objects": self._began, "ahead": self._fetched > position}
+        return {"call": self._call, "objects": self._began, "kept": self._kept, "ahead": self._fetched > position}
 
 
 def _is_of_batches(one: Tracked) -> bool:

@@ -24,6 +24,7 @@ from .gradients import Gradients
 from .source_parts import SourceParts
 from .source_state import SourceStates
 from .tracked import Tracked, generators_apart
+from .tracked_values import has_methods
 
 FORMAT = 3
 _READS = (2, 3)  # 2: without what has been added since
@@ -64,6 +65,9 @@ class TorchState:
                 raise TypeError(f"track({name}=...): the name is taken; use another")
             self._objects[name] = Tracked(name, value, self.tell)
             self.gradients.watch(name, value)
+            for part, inner in self._objects[name].parts().items():
+                if has_methods(inner):
+                    self.gradients.watch(f"{name}/{part}", inner)
         for name, value in generators:
             self.generators.add(name, value, is_stepwise=True)
         if sampler is not None:
@@ -80,6 +84,11 @@ class TorchState:
     def tracked(self) -> Dict[str, Any]:
         """The objects by their names."""
         return {name: one.value for name, one in self._objects.items()}
+
+    @property
+    def tracked_parts(self) -> Dict[str, Any]:
+        """What tracked containers and objects of the script's hold, by name, that saves have and put back in place."""
+        return {f"{name}/{at}": part for name, one in self._objects.items() for at, part in one.parts().items()}
 
     @property
     def is_seed_chance(self) -> bool:
@@ -208,6 +217,7 @@ class TorchState:
             "left_alone": self.generators.left_alone(bool(cursor.get("begun"))),
             "sources": self.sources.state(),
             "parts": self._parts.state(cursor.get("position", 0)),
+            "kept": {name: kept for name, kept in ((n, one.kept()) for n, one in self._objects.items()) if kept},
             "gradients": self.gradients.state(),
             "told": sorted(self._told)[:_TOLD_MAX],
         }
@@ -264,7 +274,7 @@ class TorchState:
 
     def _put_back_one(self, name: str) -> None:
         assert self._restored is not None
-        self._objects[name].put_back(self._restored[name])
+        self._objects[name].put_back(self._restored[name], self._restored[_CURSOR].get("kept", {}).get(name, ()))
         self._marks[name] = self._objects[name].mark()
 
     def _nodes_of(self, source: Any) -> List[Tuple[str, Any]]:
@@ -294,7 +304,9 @@ class TorchState:
         self.generators.reseed(purpose, all_of_them)
 
 
-_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "parts", "gradients", "told")
+_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "parts", "kept", "gradients") + (
+    "told",
+)
 
 
 def weights_digest(model: Any) -> str:

@@ -6,10 +6,11 @@ import functools
 import types
 import weakref
 from collections import deque
-from typing import Any, Callable, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Set, Tuple
 
 from . import walk
 from .state_tree import check
+from .tracked_values import Values, has_methods
 
 _PLAIN = (dict, list, set, deque)
 _NO_STATE = (  # what loading keeps as it is: code, not state
@@ -28,6 +29,8 @@ _WRAPPER = """ For an object whose class is not yours, track a wrapper that leav
 
     run.track({name}=Without({name}, "{key}"))"""
 
+_OWN_CLASS = " Or give its class state_dict() and load_state_dict(), that leave it out."
+
 
 class Tracked:
     """One object. `tell` says a line once."""
@@ -35,31 +38,42 @@ class Tracked:
     def __init__(self, name: str, value: Any, tell: Callable[[str], None]) -> None:
         """Raises TypeError that says what can be tracked, or what of the state cannot be kept."""
         self.name, self.value, self._tell = name, value, tell
-        self.has_methods = hasattr(value, "state_dict") and hasattr(value, "load_state_dict")
+        self.has_methods = has_methods(value)
         if not self.has_methods and not _is_plain(value):
             raise TypeError(
                 f"track({name}=...): a {type(value).__name__} has no state_dict() and "
                 "load_state_dict(); give it both, or save it yourself" + _instead_of(name, value)
             )
-        self._is_schedulers = self.has_methods and _is_of_torchs_schedulers(value)
+        self._values = None if self.has_methods else Values(name, value, self._of)
         try:
             check({name: self.state()})  # now, and not at the first save, hours into the training
         except TypeError as error:
             key = str(error).split(":")[0].split(".")
-            hint = _WRAPPER.format(name=name, key=key[1] if len(key) > 1 else "...") if self.has_methods else ""
+            hint = _OWN_CLASS if walk.is_users_class(type(value)) else ""
+            if self.has_methods:
+                hint = _WRAPPER.format(name=name, key=key[1] if len(key) > 1 else "...")
             raise TypeError(f"{error}.{hint}" if hint else str(error)) from None
 
     def state(self) -> Any:
-        if not self.has_methods:
-            return _state_of_plain(self.value)
-        state = self.value.state_dict()
-        return self._without_code(state, (self.name,)) if self._is_schedulers else state
+        return self._of(self.value, (self.name,)) if self._values is None else self._values.state()
 
-    def put_back(self, state: Any) -> None:
-        if self.has_methods:
+    def kept(self) -> List[str]:
+        """Goes into a save beside the state: what put_back() fills in place."""
+        return [] if self._values is None else self._values.kept()
+
+    def parts(self) -> Dict[str, Any]:
+        """What it has held since it was tracked, by name; nothing of an object with methods."""
+        return {} if self._values is None else self._values.parts()
+
+    def put_back(self, state: Any, kept: Iterable[str] = ()) -> None:
+        if self._values is None:
             self.value.load_state_dict(containers_copied(state))
         else:
-            _put_back_plain(self.value, containers_copied(state))
+            self._values.put_back(containers_copied(state), kept)
+
+    def _of(self, value: Any, path: Tuple[str, ...]) -> Any:
+        state = value.state_dict()
+        return self._without_code(state, path) if _is_of_torchs_schedulers(value) else state
 
     def mark(self) -> Any:
         """Equal as long as nothing has changed it."""
@@ -111,34 +125,6 @@ def _can_be_kept(value: Any) -> bool:
 
 def _kind_of(value: Any) -> str:
     return f"a {type(value).__module__}.{type(value).__qualname__}"
-
-
-def _state_of_plain(value: Any) -> Any:
-    if isinstance(value, deque):
-        return deque(value, maxlen=value.maxlen)
-    if isinstance(value, _PLAIN) or walk.is_tensor(value) or walk.is_array(value):
-        return value
-    return dict(vars(value))
-
-
-def _put_back_plain(value: Any, state: Any) -> None:
-    if isinstance(value, (dict, set)):
-        value.clear()
-        value.update(state)
-    elif isinstance(value, list):
-        value[:] = state
-    elif isinstance(value, deque):
-        value.clear()
-        value.extend(state)
-    elif walk.is_tensor(value):
-        value.detach().copy_(state)
-    elif walk.is_array(value):
-        value[...] = state
-    else:
-        own = vars(value)
-        for key in set(own) - set(state):
-            del own[key]
-        own.update(state)
 
 
 def containers_copied(value: Any) -> Any:

@@ -120,7 +120,8 @@ class Watch:
                 "torch.manual_seed(1) at its beginning"
             )
         tracked = self._state.tracked
-        for line, modules in untracked.lines(variables, tracked, untracked.Covered(tracked)):
+        known = {**tracked, **self._state.tracked_parts}
+        for line, modules in untracked.lines(variables, known, untracked.Covered(tracked)):
             self._state.tell(line)
             self._named.update(id(part) for module in modules for part in module.modules())
 
@@ -167,6 +168,7 @@ class Watch:
         if self._covered is None:
             self._covered = untracked.Covered(tracked)
         without: Dict[int, Any] = {id(value): value for value in tracked.values() if not walk.is_module(value)}
+        without.update({id(part): part for part in self._state.tracked_parts.values() if not walk.is_module(part)})
         without.update(self._covered.tensors)
         for _, node in self._state.source_nodes:
             if not (self._is_in_epochs and is_iterator(node)):  # in an epoch's body an earlier one may have begun it
