@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 import types
-from typing import Any, Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Set, Tuple
 
 from . import walk
 
@@ -27,10 +27,6 @@ _CALLS: Dict[str, Callable[[int], int]] = {  # by instruction: how much of the s
     "CALL_FUNCTION_EX": lambda arg: 1 + (arg & 1),
     "PUSH_NULL": lambda arg: 0,  # since Python 3.13; before that it stands in front
 }
-_OF_OBJECTS = ("forward", "__call__")  # what runs when an object is called
-
-_READ, _WRITTEN = "read", "written"
-
 Names = FrozenSet[str]
 
 
@@ -48,11 +44,12 @@ class Place:
 _EVERYTHING = Place(frozenset(), frozenset(), False)
 
 
-class _Flow:
+class Flow:
     """A function's instructions, and which follows which."""
 
     def __init__(self, code: types.CodeType) -> None:
         self.code = list(dis.get_instructions(code))
+        self.first_argument = code.co_varnames[0] if code.co_argcount else ""
         self.is_known = len(self.code) <= _INSTRUCTIONS_MAX
         self.at = {instruction.offset: number for number, instruction in enumerate(self.code)}
         self.follows = [self._after(number) for number in range(len(self.code))] if self.is_known else []
@@ -77,7 +74,7 @@ class _Flow:
 
     def _live(self) -> List[Set[str]]:
         """By instruction: what is read from it on, before it is written."""
-        uses = [_uses(one) for one in self.code]
+        uses = [uses_of(one) for one in self.code]
         live: List[Set[str]] = [set() for _ in self.code]
         for _ in range(_ROUNDS_MAX):
             has_changed = False
@@ -90,6 +87,14 @@ class _Flow:
             if not has_changed:
                 break
         return live
+
+    def is_of_self(self, number: int) -> bool:
+        """Whether the instruction is for an attribute of the function's first argument."""
+        if number == 0 or self.code[number].opname not in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"):
+            return False
+        before = self.code[number - 1]
+        loaded = before.argval[-1] if isinstance(before.argval, tuple) else before.argval
+        return before.opname.startswith("LOAD_FAST") and loaded == self.first_argument
 
     def end_of_call(self, number: int) -> int:
         """The instruction that takes from the stack what this one has put there: a function, to call it."""
@@ -126,7 +131,7 @@ class _Flow:
         return found
 
 
-def _uses(one: Any) -> List[Tuple[str, bool]]:
+def uses_of(one: Any) -> List[Tuple[str, bool]]:
     """(name, whether it is read and not written), in their order. Attributes begin with a dot, methods with a
     bracket."""
     name, value = one.opname, one.argval
@@ -150,14 +155,14 @@ def _uses(one: Any) -> List[Tuple[str, bool]]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _flow(code: types.CodeType) -> _Flow:
-    return _Flow(code)
+def flow_of(code: types.CodeType) -> Flow:
+    return Flow(code)
 
 
 @functools.lru_cache(maxsize=4096)
 def live_at_entry(code: types.CodeType) -> Names:
     """Of the names that a function shares with others, and of attributes: what it reads before it writes them."""
-    flow = _flow(code)
+    flow = flow_of(code)
     if not flow.code or not flow.is_known:
         return frozenset(f".{name}" for name in code.co_names) | frozenset(code.co_names)
     own = set(code.co_varnames) | set(code.co_cellvars)
@@ -167,7 +172,7 @@ def live_at_entry(code: types.CodeType) -> Names:
 @functools.lru_cache(maxsize=4096)
 def stored(code: types.CodeType) -> Names:
     """What a function, or one in it, writes of the same."""
-    found = {name for one in _flow(code).code for name, is_read in _uses(one) if not is_read}
+    found = {name for one in flow_of(code).code for name, is_read in uses_of(one) if not is_read}
     inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
     own = set(code.co_varnames) | set(code.co_cellvars)
     return frozenset(found - own).union(*(stored(each) for each in inner))
@@ -180,20 +185,20 @@ def of_step(code: types.CodeType, at: int) -> Place:
 
 @functools.lru_cache(maxsize=1024)
 def _place(code: types.CodeType, at: int) -> Place:
-    flow = _flow(code)
+    flow = flow_of(code)
     number = flow.number_of(at)
     if not flow.is_known or number is None or number + 1 >= len(flow.code):
         return _EVERYTHING
     start = number + 1
     cycle = flow.reached(start) & flow.reached(number, is_back=True)
     cycle = cycle if number in cycle else set()
-    writes = {name for each in cycle for name, is_read in _uses(flow.code[each]) if not is_read}
+    writes = {name for each in cycle for name, is_read in uses_of(flow.code[each]) if not is_read}
     return Place(frozenset(flow.live[start]), frozenset(writes), bool(cycle))
 
 
 def of_epoch(code: types.CodeType, at: int) -> Optional[Place]:
     """From one round of the loop around it to the next; None: there is none."""
-    flow = _flow(code)
+    flow = flow_of(code)
     number = flow.number_of(at)
     if not flow.is_known or number is None:
         return None
@@ -207,12 +212,12 @@ def used(frames: Iterable[Any]) -> Set[str]:
     """The variables that the steps read, also by way of the script's functions that they name."""
     found: Set[str] = set()
     for frame in frames:
-        flow = _flow(frame.f_code)
+        flow = flow_of(frame.f_code)
         number = flow.number_of(frame.f_lasti)
         if not flow.is_known or number is None or number + 1 >= len(flow.code):
             continue
         cycle = flow.reached(number + 1) & flow.reached(number, is_back=True)
-        here = {name for at in cycle for name, is_read in _uses(flow.code[at]) if is_read}
+        here = {name for at in cycle for name, is_read in uses_of(flow.code[at]) if is_read}
         variables, waiting = {**frame.f_globals, **frame.f_locals}, sorted(here)
         found |= here
         while waiting:
@@ -226,133 +231,3 @@ def used(frames: Iterable[Any]) -> Set[str]:
 
 def is_generator(code: types.CodeType) -> bool:
     return bool(code.co_flags & inspect.CO_GENERATOR)
-
-
-class Script:
-    """The functions of the job's own code, looked into when a name is asked for."""
-
-    def __init__(self, variables: Iterable[Dict[str, Any]], frames: Iterable[Any]) -> None:
-        self._variables, self._frames = list(variables), list(frames)
-        self._codes: Optional[List[types.CodeType]] = None
-        self._named: Dict[str, List[types.CodeType]] = {}
-        self._module_names: Optional[Set[str]] = None
-        self._firsts: Dict[types.CodeType, str] = {}
-
-    def makes_anew(self, name: str) -> bool:
-        """Whether a name (a global one, or `.attribute`) is written before it is read: in the loop, with the functions
-        that it calls in their order, or else in each function that has it."""
-        self._firsts = {}
-        for frame in self._frames:
-            flow, at = _flow(frame.f_code), _flow(frame.f_code).number_of(frame.f_lasti)
-            if not flow.is_known or at is None or at + 1 >= len(flow.code):
-                continue
-            cycle = flow.reached(at + 1) & flow.reached(at, is_back=True)
-            first = self._first(flow, at + 1, name, cycle if at in cycle else None)
-            if first:
-                return first == _WRITTEN
-        is_written = False
-        for code in self._all():
-            if name.lstrip(".") in code.co_names:
-                if name in live_at_entry(code):
-                    return False
-                is_written = is_written or name in stored(code)
-        return is_written
-
-    def _first(self, flow: _Flow, start: int, name: str, within: Optional[Set[int]]) -> str:
-        """What is done with it first on some way from there: _READ, _WRITTEN or nothing."""
-        found, seen, waiting = "", set(), [(start, -1)]
-        while waiting:
-            number, until = waiting.pop()
-            if (number, until) in seen or within is not None and number not in within:
-                continue
-            seen.add((number, until))
-            if until not in (-1, number) and number > until:  # a call has written it
-                continue
-            is_over = False
-            for used, is_read in _uses(flow.code[number]):
-                if used == name and is_read:
-                    return _READ
-                inner = self._first_of(flow, number, used, name) if is_read and until == -1 else ""
-                if inner == _READ:
-                    return _READ
-                if used == name:
-                    found, is_over = _WRITTEN, True
-                elif inner == _WRITTEN:  # its arguments are read before
-                    found, until = _WRITTEN, flow.end_of_call(number)
-            if not is_over:
-                waiting += [(each, until) for each in flow.follows[number]]
-        return found
-
-    def _first_of(self, flow: _Flow, number: int, used: str, name: str) -> str:
-        """Of the script's functions that are called so; or of what calls of its modules run, by whatever name."""
-        called = used.lstrip(".(")
-        codes = self._by_name().get(called, [])
-        if not codes and self._is_object(flow, number, used):
-            codes = [code for each in _OF_OBJECTS for code in self._by_name().get(each, [])]
-        found = set()
-        for code in codes:
-            if code not in self._firsts:
-                self._firsts[code] = ""  # of a function that calls itself
-                inner = _flow(code)
-                self._firsts[code] = self._first(inner, 0, name, None) if inner.code and inner.is_known else _READ
-            found.add(self._firsts[code])
-        return _READ if _READ in found else _WRITTEN if _WRITTEN in found else ""
-
-    def _is_object(self, flow: _Flow, number: int, used: str) -> bool:
-        """Whether the instruction begins a call of what may be a module: of one by its name, or of a local variable."""
-        if used.startswith("("):
-            return used[1:] in self._modules()
-        if used.startswith(".") or not flow.is_called(number):
-            return False
-        is_local = flow.code[number].opname.startswith(("LOAD_FAST", "LOAD_DEREF"))
-        return is_local or used in self._modules()
-
-    def _modules(self) -> Set[str]:
-        """The names that torch's modules have, as variables, as attributes of the script's objects, and as parts."""
-        if self._module_names is None:
-            found: Set[str] = set()
-            for variables in [*self._variables, *(frame.f_locals for frame in self._frames)]:
-                for name, value in list(variables.items()):
-                    is_users = not isinstance(value, type) and walk.is_users_class(type(value))
-                    for each, held in [(name, value), *(vars(value).items() if is_users and _has_dict(value) else ())]:
-                        if walk.is_module(held):
-                            found |= {each, *(path.rpartition(".")[2] for path, _ in held.named_modules())}
-            self._module_names = found
-        return self._module_names
-
-    def _by_name(self) -> Dict[str, List[types.CodeType]]:
-        if not self._named:
-            for code in self._all():
-                self._named.setdefault(code.co_name, []).append(code)
-        return self._named
-
-    def _all(self) -> List[types.CodeType]:
-        if self._codes is None:
-            running = {frame.f_code for frame in self._frames}
-            self._codes = [code for code in _codes_of(self._variables) if code not in running]
-        return self._codes
-
-
-def _has_dict(value: Any) -> bool:
-    return isinstance(getattr(value, "__dict__", None), dict)
-
-
-def _codes_of(variables: Iterable[Dict[str, Any]]) -> Iterator[types.CodeType]:
-    seen: Set[Any] = set()
-    waiting: List[Any] = [value for each in variables for value in list(each.values())]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, property):
-            waiting += [value.fget, value.fset]
-        elif isinstance(value, (staticmethod, classmethod)):
-            waiting.append(value.__func__)
-        elif isinstance(value, types.FunctionType):
-            waiting.append(value.__code__)
-        elif isinstance(value, type):
-            if value not in seen and walk.is_users_class(value):
-                seen.add(value)
-                waiting += list(vars(value).values())
-        elif isinstance(value, types.CodeType) and value not in seen and walk.is_users_file(value.co_filename):
-            seen.add(value)
-            yield value
-            waiting += list(value.co_consts)

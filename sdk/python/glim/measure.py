@@ -42,7 +42,7 @@ class Look:
     def __init__(self) -> None:
         self.measures: Dict[str, Any] = {}
         self.values: Dict[str, Any] = {}  # by path; dropped when the look is over
-        self.attributes: Dict[str, str] = {}  # of a path that ends in one
+        self.attributes: Dict[str, Tuple[str, type]] = {}  # of a path that ends in one: its name, and whose it is
         self.unseen: Dict[str, Any] = {}  # objects that cannot be looked into
 
 
@@ -58,9 +58,9 @@ class Looker:
         found = Look()
         self._measured.clear()
         seen: Dict[int, Any] = {}
-        waiting = deque((path, "", value, DEPTH_MAX) for path, value in roots.items())
+        waiting = deque((path, "", type(None), value, DEPTH_MAX) for path, value in roots.items())
         while waiting and len(seen) < NODES_MAX:
-            path, attribute, value, depth = waiting.popleft()
+            path, attribute, owner, value, depth = waiting.popleft()
             if id(value) in without or _is_left_out(value):
                 continue
             is_value = walk.is_scalar(value)
@@ -72,7 +72,7 @@ class Looker:
             if measure is not None:
                 found.measures[path], found.values[path] = measure, value
                 if attribute:
-                    found.attributes[path] = attribute
+                    found.attributes[path] = (attribute, owner)
             if is_value or depth == 0:
                 continue
             if is_unseen(value):
@@ -80,7 +80,8 @@ class Looker:
             children = list(_children(value))
             if any(type(child).__name__ == "generator" and _is_glims(child) for _, _, child in children):
                 continue  # it goes over run.steps(): a progress bar
-            waiting.extend((path + name, attribute, child, depth - 1) for name, attribute, child in children)
+            kind = value if isinstance(value, type) else type(value)
+            waiting.extend((path + name, attribute, kind, child, depth - 1) for name, attribute, child in children)
         return found
 
     def _measure(self, value: Any) -> Any:

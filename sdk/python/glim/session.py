@@ -73,13 +73,14 @@ class Session:
     def track(self, *, sampler: Any = None, seed: Optional[int] = None, reseed: bool = True, **objects: Any) -> None:
         """Names what a save consists of: anything with state_dict() and load_state_dict() (model=, optim=, ...); dicts,
         lists, sets, deques, arrays, tensors and objects of the script's own classes, which are put back in place, with
-        such and models that they hold; and the sampler, whose set_epoch() steps() then calls. Needs torch and the compiled part of glim.checkpoint; without
-        that a job of Glim is told so here, and goes on without saves. Raises TypeError that names what a
-        checkpoint cannot keep.
+        such and models that they hold; and the sampler, whose set_epoch() steps() then calls. Needs torch and the
+        compiled part of glim.checkpoint; without that a job of Glim is told so here, and goes on without saves. Raises
+        TypeError that names what a checkpoint cannot keep.
 
-        Before each step the generators of torch, numpy and Python, and those of the script, are seeded from (seed,
-        rank, step), and before each fetch from (seed, rank, epoch, position), so that a resumed rank goes on with
-        exactly the numbers that it would have had. `seed` is torch.initial_seed() if not given; `reseed=False` leaves
+        Before each step (of steps(), or of a loop that asks begin_step() or should_stop_after()) the generators of
+        torch, numpy and Python, and those of the script, are seeded from (seed, rank, step), and before each fetch from
+        (seed, rank, epoch, position), so that a resumed rank goes on with exactly the numbers that it would have had.
+        `seed` is torch.initial_seed() if not given; `reseed=False` leaves
         the generators alone."""
         from .torch import TorchState
 
@@ -117,6 +118,7 @@ class Session:
             if found is not None:
                 path, _, state = found
                 self._loop.go_on_from(**self._state.put_back(path, state))
+                self._state.go_on_by_hand(self._loop.next_step, sys._getframe(1))
                 self._watch.is_resumed = True
         elif step >= 0:
             self._loop.go_on_from(step, epoch=0, position=step + 1)
@@ -166,7 +168,7 @@ class Session:
             return None
         if self._saves.can_save and self._loop.must_wait(step):
             return self._saves.path_of(self._loop.owe(wait))
-        return self._save_now(self._loop.next_step - 1 if step is None else step, wait)
+        return self._save_now(self._loop.next_step - 1 if step is None else int(step), wait)
 
     def _save_now(self, step: int, wait: bool) -> Optional[str]:
         """The same, in the state in which all is at this moment; for the loop."""
@@ -201,6 +203,8 @@ class Session:
             self._hold.join(step)
             self.answer_interrupt()
         self._alive_at = time.monotonic()
+        if self._state is not None:
+            self._state.begin_step_by_hand(step, sys._getframe(1))
         return self._hold.begin_step(step)
 
     def should_stop_after(self, step: int) -> bool:

@@ -48,6 +48,8 @@ class TorchState:
         self._marks: Dict[str, Any] = {}
         self._settled: Optional[Dict[str, Any]] = None
         self._adds_up_since: Optional[int] = None
+        # The script asks before each step, or behind it, in a loop of its own: in this attempt, in the restored save.
+        self._is_by_hand = self._was_by_hand = False
         self._parts = SourceParts()
         self.gradients = Gradients()
         self.generators = Generators()
@@ -158,6 +160,13 @@ class TorchState:
     def begin_step(self, step: int) -> None:
         self._reseed(f"step {step}")
 
+    def begin_step_by_hand(self, step: int, frame: Any) -> None:
+        """Of a loop that does not go over steps()."""
+        if not self._is_by_hand:
+            self._is_by_hand = True
+            self.look_around(frame)
+        self.begin_step(step)
+
     def end_call(self, call: str, source: Any) -> None:
         """All batches of a run.steps() are over, in this attempt or in one before."""
         if self._seed is not None and not walk.is_one_shot(source):
@@ -214,6 +223,7 @@ class TorchState:
             **cursor,
             "seed": self._seed,
             "generators": self.generators.seeds(),
+            "by_hand": self._is_by_hand,
             "left_alone": self.generators.left_alone(bool(cursor.get("begun"))),
             "sources": self.sources.state(),
             "parts": self._parts.state(cursor.get("position", 0)),
@@ -244,9 +254,15 @@ class TorchState:
         self.sources.adopt(cursor.get("sources", {}))
         self._parts.adopt(cursor.get("parts"))
         self._told.update(cursor.get("told", ()))
+        self._was_by_hand = bool(cursor.get("by_hand"))
         self._restored = state
         self._put_back_all()
         return {name: value for name, value in cursor.items() if name not in _NOT_THE_LOOPS}
+
+    def go_on_by_hand(self, step: int, frame: Any) -> None:
+        """After put_back(): in a loop of the script's own nothing is asked before the next step, if it asks behind."""
+        if self._was_by_hand:
+            self.begin_step_by_hand(step, frame)
 
     def go_on(self, source: Any = None, is_last: bool = True) -> None:
         """The script has come to where the save was made. What it has done since restore() it had done before the save
@@ -304,7 +320,7 @@ class TorchState:
         self.generators.reseed(purpose, all_of_them)
 
 
-_NOT_THE_LOOPS = ("format", "seed", "generators", "left_alone", "sources", "parts", "kept", "gradients") + (
+_NOT_THE_LOOPS = ("format", "seed", "generators", "by_hand", "left_alone", "sources", "parts", "kept", "gradients") + (
     "told",
 )
 

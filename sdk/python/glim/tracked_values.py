@@ -67,8 +67,8 @@ class Values:
     def _take(self, value: Any, path: Path, seen: Dict[int, Path]) -> Any:
         if path and (is_generator(value) or has_methods(value)) and self._was(path) is not value:
             raise TypeError(
-                f"{'.'.join((self._name, *path))}: {walk.name_of(value)} that was not there when it was tracked cannot be put back; "
-                "track it when it is"
+                f"{'.'.join((self._name, *path))}: {walk.name_of(value)} that was not there when it was tracked cannot "
+                "be put back; track it when it is"
             )
         if is_generator(value):
             return {_MARK: "seeded"}
@@ -79,7 +79,8 @@ class Values:
             seen[id(value)] = path
             if has_methods(value):
                 return {_MARK: "state", "has": self._state_of(value, (self._name, *path))}
-            return {_MARK: "object", "class": _class_name(value), "has": self._attributes(value, path, seen)}
+            has = self._attributes(value, path, seen)
+            return {_MARK: "object", "class": _class_name(value), "has": has}
         if is_object:
             seen[id(value)] = path
             return self._attributes(value, path, seen)

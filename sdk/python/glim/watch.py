@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
-from . import liveness, untracked, walk
+from . import liveness, script_code, untracked, walk
 from .measure import Look, Looker, is_iterator
 from .readers import Readers
 from .watch_source import SourceWatch
@@ -214,8 +214,11 @@ class Watch:
             )
 
     def _is_made_anew(self, path: str, now: Look, roots: "_Roots") -> bool:
-        name = f".{now.attributes[path]}" if path in now.attributes else roots.globals.get(path)
-        return name is not None and roots.script.makes_anew(name)
+        if path in now.attributes:
+            name, owner = now.attributes[path]
+            return roots.script.makes_anew(f".{name}", owner)
+        variable = roots.globals.get(path)
+        return variable is not None and roots.script.makes_anew(variable)
 
     def _tell_of_unseen(self, look: Look, frames: List[Any]) -> None:
         if not look.unseen:
@@ -235,7 +238,7 @@ class _Roots:
     def __init__(self, frames: List[Any]) -> None:
         self._frames = frames
         self._modules = walk.users_modules()
-        self.script = liveness.Script([variables for _, variables in self._modules], frames)
+        self.script = script_code.Script([variables for _, variables in self._modules], frames)
         self.globals: Dict[str, str] = {}  # of the paths that are one
 
     def from_step_to_step(self) -> Iterator[Tuple[str, Any]]:

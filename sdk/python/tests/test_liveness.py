@@ -6,13 +6,14 @@ import types
 
 import torch
 
-from glim import liveness
+from glim import liveness, script_code
 
 
 class Asked:
     """Goes over items as run.steps() does, and notes where whoever goes over it stands."""
 
-    def __init__(self, *names):
+    def __init__(self, *names, owner=None):
+        self.owner = owner
         self.names, self.anew, self.place, self.epoch, self.used = names, set(), None, None, None
 
     def __iter__(self):
@@ -20,8 +21,8 @@ class Asked:
             frame = sys._getframe(1)
             self.place = liveness.of_step(frame.f_code, frame.f_lasti)
             self.epoch = liveness.of_epoch(frame.f_code, frame.f_lasti)
-            script = liveness.Script([vars(sys.modules[__name__])], [frame])
-            self.anew = {name for name in self.names if script.makes_anew(name)}
+            script = script_code.Script([vars(sys.modules[__name__])], [frame])
+            self.anew = {name for name in self.names if script.makes_anew(name, self.owner)}
             self.used = liveness.used([frame])
             yield item
 
@@ -192,6 +193,37 @@ def test_an_attribute_that_is_an_argument_of_forward_is_handed_on():
     for _ in asked:
         model(model.out)
     assert ".out" not in asked.anew
+
+
+class Looked(torch.nn.Module):
+    def forward(self, item):
+        self.hand = item
+        return self.hand
+
+
+class Clock:
+    """Of another class, with an attribute of the same name."""
+
+    def __init__(self):
+        self.hand = 0
+
+    def tick(self):
+        self.hand = self.hand + 1
+        return self.hand
+
+
+def test_an_attribute_of_the_same_name_of_another_class_is_another():
+    asked, model, clock = Asked(".hand", owner=Looked), Looked(), Clock()
+    for item in asked:
+        clock.tick()
+        model(torch.ones(1)).sum()
+        assert model.hand is not None
+    assert asked.anew == {".hand"}
+    asked = Asked(".hand", owner=Clock)
+    for item in asked:
+        model(torch.ones(1)).sum()
+        clock.tick()
+    assert asked.anew == set()
 
 
 def test_an_attribute_that_no_code_of_the_scripts_has_is_handed_on():

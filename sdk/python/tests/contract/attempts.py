@@ -27,10 +27,10 @@ class Notes:
     def __init__(self, file, run, at, how):
         self._file, self._run, self._left, self._how = file, run, at, how
 
-    def batch(self, value):
+    def batch(self, value, step=None):
         if torch.is_tensor(value):
             value = value.tolist()
-        self._write(f"step {self._run.step}", value, True)
+        self._write(f"step {self._run.step if step is None else step}", value, True)
 
     def say(self, key, value):
         self._write(str(key), value, False)

@@ -28,7 +28,8 @@ def a_list_in_a_tracked_dict_that_the_script_names_too(run, notes):
         seen["steps"][run.step] = loss
         last[0] += loss
         values["numbers"][1].append(loss)
-        return [sum(losses), sorted(seen["steps"]), last.tolist(), list(values["numbers"][1]), values["losses"] is losses]
+        assert values["losses"] is losses
+        return [sum(losses), sorted(seen["steps"]), last.tolist(), list(values["numbers"][1])]
 
     return train(run, notes, in_step, values=values)
 

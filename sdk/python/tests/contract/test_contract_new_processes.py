@@ -7,6 +7,7 @@ import sys
 
 import forms_epochs  # noqa: F401
 import forms_gradients  # noqa: F401
+import forms_inside  # noqa: F401
 import forms_order  # noqa: F401
 import forms_parts  # noqa: F401
 import forms_schedulers  # noqa: F401
@@ -20,7 +21,7 @@ from extension import PYTHONPATH
 from forms import FORMS
 
 NAMES = (
-    *("accumulate-to-the-epochs-end", "gradients-never-set-to-zero", "sums-in-a-tracked-dict"),
+    *("accumulate-to-the-epochs-end", "gradients-never-set-to-zero", "objects-that-the-steps-make"),
     *("loader-with-a-generator", "workers", "a-list-that-the-script-shuffles"),
     *("an-iterator-shared-by-two-loops", "left-by-break", "a-plateau-and-the-best-score", "one-cycle"),
 )
@@ -31,7 +32,7 @@ import torch
 torch.set_num_threads(1)
 name, folder, number, at, how = sys.argv[1:]
 import forms, attempts
-for group in ("gradients", "order", "parts", "sources", "epochs", "schedulers", "state", "threads"):
+for group in ("gradients", "order", "parts", "inside", "sources", "epochs", "schedulers", "state", "threads"):
     __import__("forms_" + group)
 attempts.run_form(forms.FORMS[name], folder, int(number), int(at), how)
 """

@@ -5,12 +5,14 @@ import re
 
 import forms_epochs  # noqa: F401
 import forms_gradients  # noqa: F401
+import forms_inside  # noqa: F401
 import forms_order  # noqa: F401
 import forms_parts  # noqa: F401
 import forms_schedulers  # noqa: F401
 import forms_sources  # noqa: F401
 import forms_state  # noqa: F401
 import forms_threads  # noqa: F401
+import forms_while  # noqa: F401
 from extension import SDK
 from forms import EQUAL, FORMS
 
