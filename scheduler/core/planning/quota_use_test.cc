@@ -151,6 +151,7 @@ TEST(QuotaPromise, WhatAJobSaysOfItsRestoreKeepsNobodysNode) {
   policy.default_user_quota.nodes = {{kNormal, 8}, {kVeryHigh, 0}};
   Cluster c(Zones{.nodes = 20}, policy);
   std::vector<JobId> jobs;
+  jobs.reserve(20);
   for (int i = 0; i < 20; ++i) jobs.push_back(c.Submit(Spec(1, kHigh), "eve"));
   c.Settle();
   c.Advance(Hours(24));
