@@ -91,7 +91,7 @@ def test_an_interrupt_is_survived(quickstart, mine):
     plain, half_trained, whole, undisturbed, interrupted = ended
     assert undisturbed == interrupted == whole, "as if nothing had happened"
     assert half_trained != whole and plain != whole
-    assert told.count("saved, 0 steps lost") == 2 and told.count("left without saving") >= 1
+    assert told.count("saved, 0 steps lost") == 2 and told.count("left, and reported neither steps nor a save") >= 1
 
 
 def test_a_loop_is_made_interruptible(quickstart, mine):
