@@ -206,6 +206,7 @@ TEST(Submit, HoweverUsersWriteTheirZonesWhoMayBeInTheSameAreOneShape) {
   c.Submit(Spec(2));
   c.Settle();
   std::vector<JobSpec> specs;
+  specs.reserve(50);
   for (int i = 0; i < 50; ++i) specs.push_back(In({"x" + std::to_string(i), "z1", "y", "z1"}));
   ASSERT_TRUE(c.Do(Request(std::move(specs))).status.ok());
   EXPECT_EQ(c.state().index().queue.size(), 1u);

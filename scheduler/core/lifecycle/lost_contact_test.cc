@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "scheduler/core/testing/cluster_builder.h"
@@ -122,12 +123,12 @@ TEST_F(LostContactTest, TheThirdInARowIsTheProgramsFault) {
 
 TEST_F(LostContactTest, ASaveInBetweenBeginsTheCountAnew) {
   const JobId job = Start();
-  for (int i = 0; i < 4; ++i) {
-    c.Save(job, 10 * (i + 1));
+  for (const std::int64_t step : {10, 20, 30, 40}) {
+    c.Save(job, step);
     AllFail(job);
     c.Advance(Minutes(10));
     c.Settle();
-    ASSERT_EQ(c.job(job).state, JobState::kRunning) << i;
+    ASSERT_EQ(c.job(job).state, JobState::kRunning) << step;
   }
 }
 
@@ -167,8 +168,7 @@ TEST(ErrorsOfCommunication, AreKnownByTheirLibrariesWords) {
   const char* const kOthers[] = {
       "",
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
-      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, invalid usage, NCCL version "
-      "2.21.5",
+      "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, invalid usage, NCCL 2.21.5",
       "RuntimeError: CUDA error: device-side assert triggered",
       "ModuleNotFoundError: No module named 'network'",
       "glim.hfreduce.HfreduceError: the ranks' tensors have different sizes",

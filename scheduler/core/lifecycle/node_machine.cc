@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/hardware_differs.h"
 #include "scheduler/core/lifecycle/health.h"
+#include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_fault.h"
 #include "scheduler/core/lifecycle/node_labels.h"

@@ -1,4 +1,4 @@
-"""The functions of the job's own code: whether the steps make a name anew before they read it, by way of them."""
+"""The functions of the job's own code: whether the steps, by way of them, write a name before they read it."""
 
 from __future__ import annotations
 

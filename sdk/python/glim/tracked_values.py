@@ -25,6 +25,12 @@ from .generators import is_generator
 PARTS_MAX = 20_000
 _MARK = "glim"
 _IN_PLACE = (dict, list, set, deque)
+_KEYS = {  # by kind: what such a node has
+    "object": {_MARK, "class", "has"},
+    "state": {_MARK, "has"},
+    "seeded": {_MARK},
+    "same": {_MARK, "as"},
+}
 _FLAT = {type(None), bool, int, float, complex, str, bytes}
 
 Path = Tuple[str, ...]
@@ -140,7 +146,7 @@ class _Back:
     def _part(self, now: Any, state: Any, path: Path) -> Any:
         """What is to stand there; `now` stands there."""
         kept = self._kept.get(_text(path))
-        kind = state.get(_MARK) if isinstance(state, dict) else None
+        kind = _kind_of(state)
         if kind == "seeded":
             return now if kept is None else kept
         if kind == "same":
@@ -254,11 +260,20 @@ def _fits(value: Any, state: Any) -> bool:
 
 
 def _tuple_like(value: Any, items: List[Any]) -> Any:
-    return tuple.__new__(type(value), items)
+    kind = type(value)
+    return tuple.__new__(kind, items) if hasattr(kind, "_fields") else kind(items)
 
 
 def _at(items: List[Any], at: int) -> Any:
     return items[at] if at < len(items) else None
+
+
+def _kind_of(state: Any) -> str:
+    """Of what a state has in place of an object; empty: it is a value of the script's, maybe a dict with such a key."""
+    if type(state) is not dict or not isinstance(state.get(_MARK), str):
+        return ""
+    kind: str = state[_MARK]
+    return kind if _KEYS.get(kind) == set(state) else ""
 
 
 def _text(path: Path) -> str:

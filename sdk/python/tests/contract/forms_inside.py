@@ -21,7 +21,14 @@ def train(run, notes, in_step, **tracked):
 @form(EQUAL)
 def a_list_in_a_tracked_dict_that_the_script_names_too(run, notes):
     losses, seen, last = [], {"steps": {}}, torch.zeros(2)
-    values = {"losses": losses, "seen": seen, "last": last, "numbers": (losses, deque(maxlen=3))}
+    values = {
+        "losses": losses,
+        "seen": seen,
+        "last": last,
+        "own": {"glim": "same"},
+        "words": {"glim": last},
+        "numbers": (losses, deque(maxlen=3)),
+    }
 
     def in_step(loss):
         losses.append(loss)

@@ -219,11 +219,11 @@ class Shows(torch.nn.Module):
 
     def __init__(self, inner):
         super().__init__()
-        self.inner, self.last = inner, None
+        self.inner, self.last_shown = inner, None
 
     def forward(self, value):
-        self.last = self.inner(value)
-        return self.last
+        self.last_shown = self.inner(value)
+        return self.last_shown
 
 
 class Trainer:
@@ -251,7 +251,7 @@ def values_that_each_step_makes_anew(run, notes):
             with torch.no_grad():
                 x = torch.ones(2, 2) * scale
             logits = [row for row in other(x)]
-            loss = sum(logits).sum() + other.last.mean()
+            loss = sum(logits).sum() + other.last_shown.mean()
             trainer.step(batch)
             notes.say(f"loss of {run.step}", trainer.loss + float(loss))
         if run.stopped:
