@@ -7,20 +7,20 @@
 // (cmake/sanitizer_options.cc).
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(GLIM_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
 #endif
 
 namespace glim {
 
 inline void HandOver([[maybe_unused]] void* object) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(GLIM_THREAD_SANITIZER)
   __tsan_release(object);
 #endif
 }
 
 inline void TakeOver([[maybe_unused]] void* object) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(GLIM_THREAD_SANITIZER)
   __tsan_acquire(object);
 #endif
 }

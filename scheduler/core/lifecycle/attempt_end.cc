@@ -240,12 +240,12 @@ void EndAttempt(Changes& changes, AttemptId id) {
     cause = FindCause(changes, id, ending);
   }
   const Agreement* const open = changes.attempt(id).open_agreement();
-  const bool by_signal = open && open->state == AgreementState::kSignalled;
+  const std::optional<Agreement> was = open ? std::optional(*open) : std::nullopt;  // the row is edited below
+  const bool by_signal = was && was->state == AgreementState::kSignalled;
   if (by_signal && changes.attempt(id).stop == StopCause::kNone) NameErrorAfterSignal(changes, id, tasks);
   if (ending.outcome == Outcome::kSucceeded) {
     changes.EditAttempt(id, [&](Attempt& row) { row.message = LeftBehindInWords(tasks); });
   }
-  const std::optional<Agreement> was = open ? std::optional(*open) : std::nullopt;
   changes.EditAttempt(id, [&](Attempt& attempt) {
     attempt.steps_lost = StepsLost(attempt, ending.outcome);
     attempt.outcome = ending.outcome;
