@@ -96,6 +96,7 @@ void BindReport(py::module_& module) {
       .def_readonly("checksum_micros", &SaveReport::checksum_micros)
       .def_readonly("queued_micros", &SaveReport::queued_micros)
       .def_readonly("durable_micros", &SaveReport::durable_micros)
+      .def_readonly("made_room", &SaveReport::made_room)
       .def_property_readonly("replica", &ReplicaOf)
       .def_property_readonly("replica_error", &ReplicaErrorOf)
       .def_property_readonly("io", [](const SaveReport& report) { return std::string(NameOf(report.io.kind)); })

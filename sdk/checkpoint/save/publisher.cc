@@ -74,7 +74,8 @@ Result<SaveReport> Publisher::Save(SaveRequest request, const std::function<void
 
 Result<SaveReport> Publisher::SaveToDisk(SaveRequest& request, bool& replica_started) {
   const CheckpointId id{options_.attempt, request.report.step};
-  if (options_.world > 1) oldest_ = Oldest();
+  oldest_ = Oldest();
+  made_room_ = 0;
   const Result<int> opened = WithRoom(id, [&] { return directory_->OpenForWriting(id); });
   if (!opened.ok()) return opened.status();
   const UniqueFd folder(*opened);
@@ -102,6 +103,7 @@ Result<SaveReport> Publisher::SaveToDisk(SaveRequest& request, bool& replica_sta
   request.report.stall_micros = times.stall_micros;
   request.report.copy_micros = times.copy_micros;
   request.report.pruned = pruned_;
+  request.report.made_room = made_room_;
   return request.report;
 }
 
@@ -198,15 +200,12 @@ void Publisher::Prune() {
 }
 
 bool Publisher::MakeRoom(CheckpointId id) {
+  const std::optional<CheckpointId> before = std::exchange(oldest_, Oldest());
   // Another rank that writes the same save may have made the room already.
-  if (options_.world > 1) {
-    if (const std::optional<CheckpointId> oldest = Oldest(); oldest != oldest_) {
-      oldest_ = oldest;
-      return true;
-    }
-  }
+  if (oldest_ != before) return true;
   const Result<bool> made = directory_->MakeRoom(id, options_.keep, now_ms_());
-  if (options_.world > 1) oldest_ = Oldest();
+  oldest_ = Oldest();
+  made_room_ += oldest_ != before;
   return made.ok() && *made;
 }
 

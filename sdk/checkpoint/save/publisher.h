@@ -81,7 +81,8 @@ class Publisher {
   const std::unique_ptr<FileWriter> writer_;
   const std::function<std::int64_t()> now_ms_;
   std::vector<std::uint64_t> failed_;   // rank 0's: steps that never became a checkpoint
-  std::optional<CheckpointId> oldest_;  // of several ranks: what there was when this save began, or room was made last
+  std::optional<CheckpointId> oldest_;  // what there was when this save began, or room was made last
+  std::uint64_t made_room_ = 0;         // how often this save had an older checkpoint removed
   Status pruned_;                       // the last time
 };
 

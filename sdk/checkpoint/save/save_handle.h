@@ -20,6 +20,7 @@ struct SaveReport {
   std::int64_t checksum_micros = 0;  // beside the writing, on a thread of its own
   std::int64_t queued_micros = 0;    // for its turn at the target
   std::int64_t durable_micros = 0;   // from the call to the published manifest (of ranks but 0: to the published part)
+  std::uint64_t made_room = 0;       // how often an older checkpoint was removed for it: the disk or quota was full
   IoReport io;
   std::optional<Result<ReplicaReport>> replica;  // of SaverOptions::replica; its failure is not the save's
   Status pruned;  // of removing old checkpoints after the save before this one: that one is durable all the same

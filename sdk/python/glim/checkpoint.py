@@ -84,7 +84,8 @@ class SaveHandle:
     def wait(self) -> SaveReport:
         """Waits until the checkpoint is durable. The report has step, path (of the checkpoint's folder), bytes (of this
         rank's shard), and in microseconds stall_micros (what save_async took for waiting and copying), copy_micros,
-        durable_micros (from the call on). Raises CheckpointError; the checkpoint before is then untouched."""
+        durable_micros (from the call on); made_room is how many older checkpoints a full disk or quota cost.
+        Raises CheckpointError; the newest checkpoint before is then untouched."""
         return self._handle.wait()
 
     def wait_for_replica(self) -> SaveReport:

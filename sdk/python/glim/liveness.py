@@ -36,7 +36,7 @@ class Place:
     def __init__(self, live: Names, stored: Names, is_known: bool) -> None:
         self.live, self.stored, self.is_known = live, stored, is_known
 
-    def is_made_anew(self, name: str) -> bool:
+    def is_dead(self, name: str) -> bool:
         """Whether the loop writes it before anything reads what the round before has left in it."""
         return self.is_known and name in self.stored and name not in self.live
 

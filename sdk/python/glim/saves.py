@@ -45,6 +45,7 @@ class Saves:
         self._pending: Optional[threading.Thread] = None
         self._durable = threading.Event()  # nothing waits for the disk
         self._durable.set()
+        self._room_is_told = False
         self._durable_step: Optional[int] = None  # of the newest; while a save is pending, its thread's
         self._missing: Optional[ImportError] = None  # the compiled part, without which nothing is saved or read
 
@@ -257,6 +258,9 @@ class Saves:
     def _finish(self, step: int, handle: Any) -> None:
         report = handle.wait()
         self._durable_step = step
+        if report.made_room and not self._room_is_told:
+            self._room_is_told = True
+            tell_of_room(step, self._root)
         self._report(report.path, step, report.bytes, round(report.durable_micros / 1000))
 
     def _finish_in_background(self, step: int, handle: Any) -> None:
@@ -296,6 +300,16 @@ def _next_attempt(root: str) -> int:
 def tell_of_failure(step: int, error: Exception) -> None:
     """A save that fails must not end the training: the one before still counts."""
     print(f"glim: step {step} could not be saved: {error}", file=sys.stderr, flush=True)
+
+
+def tell_of_room(step: int, root: str) -> None:
+    """Fewer are kept than the job asks for, and nothing else would say so."""
+    print(
+        f"glim: step {step} could not be saved beside the checkpoints before it: {root} is full. The oldest was "
+        "removed, and the save was made; later saves do the same. Free room there, or lower checkpoint.keep",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _tell_of_corrupt(path: str, error: Exception, told: Set[str]) -> None:

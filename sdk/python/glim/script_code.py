@@ -25,7 +25,7 @@ class Script:
         self._module_names: Optional[Set[str]] = None
         self._firsts: Dict[types.CodeType, str] = {}
 
-    def makes_anew(self, name: str, owner: Optional[type] = None) -> bool:
+    def writes_before_reading(self, name: str, owner: Optional[type] = None) -> bool:
         """Whether a name (a global one, or `.attribute` of an object of the class `owner`) is written before it is
         read: in the loop, with the functions that it calls in their order, or else in each function that has it. What
         methods of other classes do with their own attribute of that name is not counted."""

@@ -179,7 +179,7 @@ class Watch:
         changed = [
             path
             for path, measure in before.measures.items()
-            if path in now.measures and now.measures[path] != measure and not self._is_made_anew(path, now, roots)
+            if path in now.measures and now.measures[path] != measure and not self._is_dead(path, now, roots)
         ]
         found = set(changed)
         changed = sorted(path for path in changed if not any(part in found for part in _above(path)))
@@ -213,12 +213,12 @@ class Watch:
                 f"run.track({name}={path}, ...)"
             )
 
-    def _is_made_anew(self, path: str, now: Look, roots: "_Roots") -> bool:
+    def _is_dead(self, path: str, now: Look, roots: "_Roots") -> bool:
         if path in now.attributes:
             name, owner = now.attributes[path]
-            return roots.script.makes_anew(f".{name}", owner)
+            return roots.script.writes_before_reading(f".{name}", owner)
         variable = roots.globals.get(path)
-        return variable is not None and roots.script.makes_anew(variable)
+        return variable is not None and roots.script.writes_before_reading(variable)
 
     def _tell_of_unseen(self, look: Look, frames: List[Any]) -> None:
         if not look.unseen:
@@ -259,7 +259,7 @@ class _Roots:
                 of_modules[id(frame.f_globals)] = place
             elif place is not None:
                 for name, value in list(frame.f_locals.items()):
-                    if not name.startswith(("__", ".")) and not place.is_made_anew(name):
+                    if not name.startswith(("__", ".")) and not place.is_dead(name):
                         path = name if name not in taken else f"{frame.f_code.co_name}().{name}"
                         taken.add(path)
                         yield path, value
@@ -267,7 +267,7 @@ class _Roots:
             place = of_modules.get(id(variables))
             is_open = id(variables) not in of_modules or place is not None
             for name, value in list(variables.items()) if is_open else ():
-                if name.startswith("__") or place is not None and place.is_made_anew(name):
+                if name.startswith("__") or place is not None and place.is_dead(name):
                     continue
                 path = name if module == "__main__" and name not in taken else f"{module}.{name}"
                 taken.add(path)

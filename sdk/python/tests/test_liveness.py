@@ -14,7 +14,7 @@ class Asked:
 
     def __init__(self, *names, owner=None):
         self.owner = owner
-        self.names, self.anew, self.place, self.epoch, self.used = names, set(), None, None, None
+        self.names, self.dead, self.place, self.epoch, self.used = names, set(), None, None, None
 
     def __iter__(self):
         for item in range(2):
@@ -22,7 +22,7 @@ class Asked:
             self.place = liveness.of_step(frame.f_code, frame.f_lasti)
             self.epoch = liveness.of_epoch(frame.f_code, frame.f_lasti)
             script = script_code.Script([vars(sys.modules[__name__])], [frame])
-            self.anew = {name for name in self.names if script.makes_anew(name, self.owner)}
+            self.dead = {name for name in self.names if script.writes_before_reading(name, self.owner)}
             self.used = liveness.used([frame])
             yield item
 
@@ -45,16 +45,16 @@ def test_what_is_read_before_it_is_written_is_handed_on():
             late = loss
     assert (total, late) == (4, 2)
     for name in ("total", "best", "ahead", "late"):
-        assert not asked.place.is_made_anew(name), name
+        assert not asked.place.is_dead(name), name
     for name in ("item", "loss", "double", "now", "rows"):
-        assert asked.place.is_made_anew(name), name
+        assert asked.place.is_dead(name), name
 
 
 def test_what_is_not_written_in_the_loop_is_no_matter_of_it():
     asked, held = Asked(), []
     for item in asked:
         held.append(item)
-    assert not asked.place.is_made_anew("held") and not asked.place.is_made_anew("nothing")
+    assert not asked.place.is_dead("held") and not asked.place.is_dead("nothing")
 
 
 def test_what_an_epoch_begins_with_is_handed_on_by_its_steps_and_not_by_epochs():
@@ -64,8 +64,8 @@ def test_what_an_epoch_begins_with_is_handed_on_by_its_steps_and_not_by_epochs()
         for item in asked:
             total += item
         kept += total
-    assert not asked.place.is_made_anew("total") and asked.epoch.is_made_anew("total")
-    assert asked.epoch.is_made_anew("epoch") and not asked.epoch.is_made_anew("kept")
+    assert not asked.place.is_dead("total") and asked.epoch.is_dead("total")
+    assert asked.epoch.is_dead("epoch") and not asked.epoch.is_dead("kept")
 
 
 def test_a_loop_that_stands_in_no_other_has_no_epochs():
@@ -83,7 +83,7 @@ def test_a_loop_that_asks_by_next_is_seen_as_well():
         if item is None:
             break
         total += item
-    assert not asked.place.is_made_anew("total") and asked.place.is_made_anew("item")
+    assert not asked.place.is_dead("total") and asked.place.is_dead("item")
 
 
 class Trainer:
@@ -100,20 +100,20 @@ class Trainer:
         return before
 
 
-def test_an_attribute_that_a_called_method_writes_before_the_loop_reads_it_is_made_anew():
+def test_an_attribute_that_a_called_method_writes_before_the_loop_reads_it_is_dead():
     asked, trainer, seen = Asked(".shown", ".added", ".given", ".handed"), Trainer(), []
     for item in asked:
         trainer.train(item, trainer.given)
         seen.append(trainer.shown)
         trainer.swap(item)
-    assert asked.anew == {".shown"}, "given is an argument of the call that writes it"
+    assert asked.dead == {".shown"}, "given is an argument of the call that writes it"
 
 
-def test_an_attribute_that_is_read_in_the_line_of_the_call_and_behind_it_is_made_anew():
+def test_an_attribute_that_is_read_in_the_line_of_the_call_and_behind_it_is_dead():
     asked, trainer, seen = Asked(".shown", ".given"), Trainer(), []
     for item in asked:
         trainer.train(item, trainer.given), seen.append(trainer.shown)
-    assert asked.anew == {".shown"}
+    assert asked.dead == {".shown"}
 
 
 def test_an_attribute_that_is_read_before_the_call_is_handed_on():
@@ -121,7 +121,7 @@ def test_an_attribute_that_is_read_before_the_call_is_handed_on():
     for item in asked:
         seen.append(trainer.shown)
         trainer.train(item)
-    assert asked.anew == set()
+    assert asked.dead == set()
 
 
 class Part(torch.nn.Module):
@@ -155,12 +155,12 @@ def shows(item):
     return WHOLE.out + item
 
 
-def test_an_attribute_that_forward_writes_before_the_loop_reads_it_is_made_anew():
+def test_an_attribute_that_forward_writes_before_the_loop_reads_it_is_dead():
     asked, model, seen = Asked(*ATTRIBUTES), Whole(), []
     for item in asked:
         model(item)
         seen.append(model.shown() + model.out)
-    assert asked.anew == set(ATTRIBUTES) - {".calls"}
+    assert asked.dead == set(ATTRIBUTES) - {".calls"}
 
 
 def test_the_same_of_a_model_of_the_module_and_a_function_that_looks_at_it():
@@ -168,7 +168,7 @@ def test_the_same_of_a_model_of_the_module_and_a_function_that_looks_at_it():
     for item in asked:
         WHOLE(item)
         seen.append(shows(item))
-    assert asked.anew == set(ATTRIBUTES) - {".calls"}
+    assert asked.dead == set(ATTRIBUTES) - {".calls"}
 
 
 def test_the_same_of_a_model_that_an_object_has_and_of_one_in_a_list():
@@ -176,7 +176,7 @@ def test_the_same_of_a_model_that_an_object_has_and_of_one_in_a_list():
     held.models = [Whole()]
     for item in asked:
         seen.append(held.models[0](item) + held.models[0].shown())
-    assert asked.anew == set(ATTRIBUTES) - {".calls"}
+    assert asked.dead == set(ATTRIBUTES) - {".calls"}
 
 
 def test_an_attribute_of_a_model_that_is_read_before_its_forward_is_handed_on():
@@ -185,14 +185,14 @@ def test_an_attribute_of_a_model_that_is_read_before_its_forward_is_handed_on():
         model.train()
         seen.append(model.out)
         model(item)
-    assert ".out" not in asked.anew and ".calls" not in asked.anew
+    assert ".out" not in asked.dead and ".calls" not in asked.dead
 
 
 def test_an_attribute_that_is_an_argument_of_forward_is_handed_on():
     asked, model = Asked(*ATTRIBUTES), Whole()
     for _ in asked:
         model(model.out)
-    assert ".out" not in asked.anew
+    assert ".out" not in asked.dead
 
 
 class Looked(torch.nn.Module):
@@ -218,19 +218,19 @@ def test_an_attribute_of_the_same_name_of_another_class_is_another():
         clock.tick()
         model(torch.ones(1)).sum()
         assert model.hand is not None
-    assert asked.anew == {".hand"}
+    assert asked.dead == {".hand"}
     asked = Asked(".hand", owner=Clock)
     for item in asked:
         model(torch.ones(1)).sum()
         clock.tick()
-    assert asked.anew == set()
+    assert asked.dead == set()
 
 
 def test_an_attribute_that_no_code_of_the_scripts_has_is_handed_on():
     asked = Asked(".nowhere")
     for _ in asked:
         pass
-    assert asked.anew == set()
+    assert asked.dead == set()
 
 
 CALLS = LAST = 0
@@ -246,7 +246,7 @@ def test_a_variable_of_the_module_that_functions_change():
     asked = Asked("CALLS", "LAST")
     for _ in asked:
         count()
-    assert asked.anew == {"LAST"}
+    assert asked.dead == {"LAST"}
 
 
 def test_what_the_steps_use_is_found_through_the_functions_that_they_call():
@@ -267,5 +267,5 @@ def test_a_function_too_long_to_look_into_hands_on_everything():
     code = compile(lines, "long", "exec")
     assert isinstance(code, types.CodeType)
     place = liveness.of_step(code, 0)
-    assert not place.is_known and not place.is_made_anew("a1")
+    assert not place.is_known and not place.is_dead("a1")
     assert "a1" in liveness.live_at_entry(code)

@@ -238,7 +238,7 @@ class Trainer:
 
 
 @form(EQUAL)
-def values_that_each_step_makes_anew(run, notes):
+def values_that_each_step_writes_before_it_reads_them(run, notes):
     training = Training()
     trainer, source, other = Trainer(training), loader(batch_size=4), Shows(copy.deepcopy(training.model))
     x = logits = loss = scale = None
