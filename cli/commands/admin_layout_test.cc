@@ -38,7 +38,7 @@ class AdminLayoutTest : public CliTest {
   // The changes that were really asked for.
   std::vector<glim::v1::ChangeRowsRequest> Done() {
     std::vector<glim::v1::ChangeRowsRequest> done;
-    for (const auto& request : server_.Lock()->row_changes) {
+    for (const auto state = server_.Lock(); const auto& request : state->row_changes) {
       if (!request.dry_run()) done.push_back(request);
     }
     return done;

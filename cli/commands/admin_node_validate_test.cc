@@ -56,7 +56,7 @@ TEST_F(NodeValidateTest, ADryRunSaysTheSameAndAsksForNothing) {
   const GlimResult result = Glim({"admin", "node", "validate", "n1", "--dry-run"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("node n1 is measured before its next job"));
-  for (const auto& request : server_.Lock()->validations) EXPECT_TRUE(request.dry_run());
+  for (const auto state = server_.Lock(); const auto& request : state->validations) EXPECT_TRUE(request.dry_run());
 }
 
 TEST_F(NodeValidateTest, AGoodNodeIsWaitedFor) {

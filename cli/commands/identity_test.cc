@@ -305,7 +305,8 @@ TEST_F(IdentityCommandsTest, SystemAccountsComeOnlyByName) {
   EXPECT_THAT(Glim({"admin", "user", "import", "--nss", "no-such-one"}).err, HasSubstr("[NO_SUCH_ACCOUNT]"));
   server_.Lock()->account_changes.clear();
   Glim({"admin", "user", "import", "--nss"});
-  for (const auto& change : server_.Lock()->account_changes) EXPECT_GE(change.user().uid(), 1000u);
+  for (const auto state = server_.Lock(); const auto& change : state->account_changes)
+    EXPECT_GE(change.user().uid(), 1000u);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(OperateTest, ADryRunShowsTheSameAndChangesNothing) {
       json::parse(Glim({"admin", "node", "cordon", "n1", "--reason", "x", "--dry-run", "-o", "json"}).out);
   EXPECT_EQ(document["changed"], false);
   EXPECT_EQ(document["node"]["cordon"]["reason"], "x");
-  for (const auto& request : server_.Lock()->cordons) EXPECT_TRUE(request.dry_run());
+  for (const auto state = server_.Lock(); const auto& request : state->cordons) EXPECT_TRUE(request.dry_run());
 }
 
 TEST_F(OperateTest, AReasonMustBeGiven) {

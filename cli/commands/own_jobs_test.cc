@@ -21,7 +21,7 @@ class OwnJobsTest : public CliTest {
   }
   std::vector<std::uint64_t> Cancelled() {
     std::vector<std::uint64_t> ids;
-    for (const auto& request : server_.Lock()->cancels) ids.push_back(request.job_id());
+    for (const auto state = server_.Lock(); const auto& request : state->cancels) ids.push_back(request.job_id());
     return ids;
   }
 };

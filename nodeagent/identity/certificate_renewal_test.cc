@@ -70,7 +70,7 @@ class Signer final : public v1::AgentApi::Service {
 class RenewalTest : public testing::Test {
  protected:
   RenewalTest()
-      : signer_(*ClusterAuthority::Create("c1", now_, FillRandomly), [this] { return TimePoint{now_.ms}; }),
+      : signer_(*ClusterAuthority::Create("c1", now_, FillRandomly), [this] { return now_.load(); }),
         folder_(temp_.path()) {
     first_.emplace(Signed());
     Write(*first_);
@@ -97,7 +97,7 @@ class RenewalTest : public testing::Test {
                                                },
                                                [this] {
                                                  ++looks_;
-                                                 return now_;
+                                                 return now_.load();
                                                },
                                                [this](const NodeCredentials& next) { renewed_.push_back(next); }});
     renewal_->Start();
@@ -122,7 +122,7 @@ class RenewalTest : public testing::Test {
     RunUntil([] { return false; }, time);
   }
 
-  TimePoint now_ = WallTime();
+  std::atomic<TimePoint> now_ = WallTime();  // the authority asks on a thread of its own
   Signer signer_;
   TempFolder temp_;
   IdentityFolder folder_;

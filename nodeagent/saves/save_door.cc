@@ -159,9 +159,9 @@ void SaveDoor::Run() {
     (void)::poll(ready.data(), ready.size(), !takes ? kPauseMs : strangers ? kLookMs : -1);
     if (ready[0].revents != 0) return;
     if (ready[1].revents != 0) LookAtArrivals();
-    strangers = LookAtStrangers();
     takes = true;
     for (std::size_t i = fixed; i < ready.size(); ++i) takes = TakeAll(ready[i].fd) && takes;
+    strangers = LookAtStrangers();  // those who have come just now, too: gRPC may have read all that they ever send
     if (ready[1].revents != 0) std::this_thread::sleep_for(kBetweenLooks);
   }
 }

@@ -24,7 +24,7 @@ FILTERS = {
     "asan-ubsan": FEW_SEEDS,
     # Without UCX; and not what enters a container's user namespace, as a process with one thread alone may: the
     # sanitizer has one of its own.
-    "tsan": "-*/ucx:*/ucx_*:*/AgentEvidenceTest.*/runc",
+    "tsan": "-*/ucx:*/ucx_*:*/AgentEvidenceTest.*/runc:*/AgentUserNamespaceTest.*/runc",
 }
 
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,11 @@ namespace glim::checkpoint {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Another rank takes a checkpoint out of sight first and then removes its shards, which takes as long as the file
+// system likes: so long a rank that finds nothing more to remove does not yet believe that the disk is full.
+constexpr std::chrono::seconds kOthersRemove{5};
+constexpr std::chrono::milliseconds kLook{20};
 
 // Of the image, which is whole, into `manifest`, which describes it.
 void TakeAllChecksums(SaveRequest& request, Manifest& manifest) {
@@ -44,7 +50,17 @@ Publisher::Publisher(const SaverOptions& options, std::unique_ptr<Directory> dir
 template <typename Once>
 auto Publisher::WithRoom(CheckpointId id, Once once) {
   auto result = once();
-  while (IsDiskFull(StatusOf(result)) && MakeRoom(id)) result = once();
+  auto full_since = Clock::now();
+  while (IsDiskFull(StatusOf(result))) {
+    if (MakeRoom(id)) {
+      full_since = Clock::now();
+    } else if (options_.world == 1 || Clock::now() - full_since > kOthersRemove) {
+      break;
+    } else {
+      std::this_thread::sleep_for(kLook);
+    }
+    result = once();
+  }
   return result;
 }
 

@@ -46,8 +46,9 @@ class Publisher {
 
   // Writes the shard and takes its checksums meanwhile; then publishes this rank's part, or, on rank 0, everybody's
   // manifest. Begins before the image is whole. When it has returned, nobody fills or reads the image any more. What
-  // finds the disk full is tried again for as long as Directory::MakeRoom makes room. A failure before anything was
-  // published takes the shard away again. `durable` is told when only the replica is left.
+  // finds the disk full is tried again for as long as Directory::MakeRoom makes room, and, of several ranks, for 5 s
+  // more: another one may be removing something. A failure before anything was published takes the shard away again.
+  // `durable` is told when only the replica is left.
   Result<SaveReport> Save(SaveRequest request, const std::function<void(const SaveReport&)>& durable);
 
   // Removes what is not kept any more. Rank 0's work; elsewhere nothing.
