@@ -68,6 +68,7 @@ Agent::Agent(boost::asio::io_context& io, AgentOptions options, Inventory found,
             [this] { sync_->Changed(Urgency::kNow); }),
       sockets_(io, BesideShim(options_, "glim-paths"), kSocketsAgain, [this] { sync_->Changed(Urgency::kNow); }),
       health_(io, HealthCommand(options_), {}, [this] { sync_->Changed(Urgency::kNow); }),
+      reach_(io, [this] { sync_->Changed(Urgency::kNow); }),
       collector_(
           io, options_, stub_, {},
           {[this](std::uint64_t job) { return tasks_->HasTaskOf(job); }, [this] { return tasks_->revision().epoch; }}) {
@@ -133,7 +134,10 @@ void Agent::MakeStreams() {
     logs_->Down();
     if (metrics_) metrics_->SetConnected(false);
   };
-  sync.on_desired = [this](v1::DesiredState set) { tasks_->Accept(std::move(set)); };
+  sync.on_desired = [this](v1::DesiredState set) {
+    reach_.Accept(set);
+    tasks_->Accept(std::move(set));
+  };
   sync_ = std::make_unique<SyncSession>(io_, stub_, seed_, std::move(sync));
   LogService::Hooks logs;
   logs.introduction = [this] { return MakeIntroduction(); };
@@ -155,6 +159,7 @@ void Agent::Stop() {
   hardware_.Stop();
   gpus_->Stop();
   health_.Stop();
+  reach_.Stop();
   collector_.Stop();
   sync_->Stop();
   logs_->Down();
@@ -215,6 +220,7 @@ v1::NodeReport Agent::MakeReport() const {
   root_.Report(&report);
   saves_.Report(&report);
   sockets_.Report(&report);
+  reach_.Report(&report);
   if (const std::string fault = gpus_->Fault(); !fault.empty()) {
     report.add_faults()->set_kind("gpus_hang");
     report.mutable_faults(report.faults_size() - 1)->set_message(fault);

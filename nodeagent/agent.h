@@ -20,6 +20,7 @@
 #include "nodeagent/services/health_watch.h"
 #include "nodeagent/services/log_export.h"
 #include "nodeagent/services/log_service.h"
+#include "nodeagent/services/reach_watch.h"
 #include "nodeagent/services/replica_watch.h"
 #include "nodeagent/services/root_watch.h"
 #include "nodeagent/services/save_collector.h"
@@ -74,6 +75,7 @@ class Agent {
   RootWatch root_;
   SocketWatch sockets_;
   HealthWatch health_;
+  ReachWatch reach_;
   SaveCollector collector_;
   std::unique_ptr<AgentMetrics> metrics_;  // null: not configured, or its port is taken
   std::function<void(const v1::Welcome&)> on_welcome_;

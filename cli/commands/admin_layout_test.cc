@@ -248,7 +248,8 @@ TEST_F(AdminLayoutTest, WhatTheSchedulerRefusesOfAFileIsToldByItsPlaceByDiffAndS
 
 TEST_F(AdminLayoutTest, AClassByNumberIsTheClassAndItsQuotaStays) {
   {
-    auto* const quota = server_.Lock()->accounts.add_quotas();
+    const auto state = server_.Lock();
+    auto* const quota = state->accounts.add_quotas();
     quota->set_of("everybody");
     quota->set_pool("*");
     quota->set_priority("above_normal");
@@ -267,7 +268,8 @@ TEST_F(AdminLayoutTest, MoreRowsThanGoAtATimeAreRefusedWithAWayThatWorks) {
   std::string rows = "pools:\n";
   for (int i = 0; i <= 1000; ++i) {
     rows += "- {name: p" + std::to_string(i) + "}\n";
-    auto* const pool = server_.Lock()->layout.add_pools();
+    const auto state = server_.Lock();
+    auto* const pool = state->layout.add_pools();
     pool->set_name("q" + std::to_string(i));
     pool->set_has_row(true);
   }

@@ -67,7 +67,9 @@ def test_saves_go_on_in_a_full_folder_and_one_that_fails_is_told(fresh_folder, d
         first = of_attempt(held, 1)
         assert (first["save"], first["steps_lost"], first["save_failure"]) == ("saved", 0, None), held
         log = glim.text("logs", job_id)
-        assert "could not be saved: " not in log and log.count(f"beside the checkpoints before it: {folder} is full") == 1
+        assert (
+            "could not be saved: " not in log and log.count(f"beside the checkpoints before it: {folder} is full") == 1
+        )
         glim.text("resume", job_id)
         cluster.wait_job(job_id, lambda job: job["durable_step"] > held["durable_step"], 60, "one more")
 

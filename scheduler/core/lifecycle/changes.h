@@ -88,6 +88,7 @@ class Changes {
   // Soft state.
   Liveness& liveness(NodeId id) { return state_.liveness[id]; }
   void SetOutage(bool outage) {
+    if (state_.outage && !outage) state_.outage_over = now_;
     state_.outage = outage;
     ForgetSilence();
   }
@@ -99,6 +100,7 @@ class Changes {
   }
   void MarkDirty() { state_.dirty = true; }
   std::map<AttemptId, ShardsSeen>& shards_seen() { return state_.shards_seen; }
+  Probing& probing() { return state_.probing; }
   WatchBook& watch() { return state_.watch; }
 
   // Wishes.

@@ -15,6 +15,7 @@
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/node_remove.h"
 #include "scheduler/core/lifecycle/orphans.h"
+#include "scheduler/core/lifecycle/probes.h"
 #include "scheduler/core/lifecycle/quarantine.h"
 #include "scheduler/core/lifecycle/root_check.h"
 #include "scheduler/core/lifecycle/save_place.h"
@@ -329,6 +330,7 @@ void TakeIn(Changes& changes, const NodeReported& event, std::set<AttemptId>& to
   NodeWasAway(changes, event.node, away);
   live.last_heard = changes.now();
   HeardAgain(changes, event.node, away, false);
+  SeeProbes(changes, event.node, event.probes);
   SeeRoot(changes, event.node, event.root_marker, event.root_error);
   SeeNodeFault(changes, event.node, event.fault);
   SeeSiteFault(changes, event.node, event.site_fault);

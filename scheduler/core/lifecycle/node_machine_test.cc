@@ -224,6 +224,8 @@ TEST(OutageRule, NobodyIsLostUntilAgentsReturn) {
   c.Return(NodeId(3));
   c.Advance(Seconds(20));
   EXPECT_FALSE(c.state().outage);
+  EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kSilent) << "it may be the last to come back";
+  c.Advance(c.policy().node_lost_after / 4);
   EXPECT_EQ(c.node(NodeId(1)).state, NodeState::kLost) << "one alone is a loss";
   EXPECT_EQ(c.node(NodeId(2)).state, NodeState::kReady);
   EXPECT_EQ(c.Noted(HistoryKind::kOutageBegan), 1);

@@ -10,6 +10,7 @@
 #include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/node_loss.h"
+#include "scheduler/core/lifecycle/probes.h"
 #include "scheduler/core/lifecycle/suspicion.h"
 
 namespace glim::core {
@@ -21,19 +22,20 @@ bool IsJudged(const Node& node) { return node.state != NodeState::kLost && node.
 // An operator has taken it out and nobody is there: it may be switched off, and its silence is no sign of anything.
 bool MayBeOff(const Node& node) { return node.cordon && node.cordon->by != kByHealth && !node.holder; }
 
-void Lose(Changes& changes, NodeId id) {
+void Lose(Changes& changes, NodeId id, const std::string& unreachable_by = "") {
   const bool off = MayBeOff(changes.node(id));
-  SetNodeState(changes, id, NodeState::kLost, "nothing heard from its agent");
+  const std::string unreached = unreachable_by.empty() ? "" : ", and its machine answers none of " + unreachable_by;
+  SetNodeState(changes, id, NodeState::kLost, "nothing heard from its agent" + unreached);
   if (!off) Suspect(changes, id, "it was lost: nothing was heard from its agent");
   changes.Note(HistoryKind::kNodeLost, {}, id, changes.node(id).message);
   Abandon(changes, id, "node " + changes.node(id).name + " was lost");
 }
 
 // A leaf, or half of the cluster, is no node's fault: what is lost in an outage is not counted.
-void LoseAlone(Changes& changes, NodeId id) {
+void LoseAlone(Changes& changes, NodeId id, const std::string& unreachable_by = "") {
   const bool off = MayBeOff(changes.node(id));
   const JobId failed = FailsWith(changes, id);
-  Lose(changes, id);
+  Lose(changes, id, unreachable_by);
   if (!off) CountLoss(changes, id, failed);
 }
 
@@ -94,6 +96,11 @@ Silence LookForSilence(Changes& changes) {
   return found;
 }
 
+// Who comes back last from an outage is not lost for that.
+TimePoint GivenUpFrom(const ClusterState& state, const Policy& policy) {
+  return state.outage_over ? state.outage_over + policy.node_lost_after / 4 : TimePoint{};
+}
+
 void SetOutage(Changes& changes, bool outage, std::size_t silent, const std::string& why) {
   changes.Note(outage ? HistoryKind::kOutageBegan : HistoryKind::kOutageEnded, {}, {}, why,
                {.nodes = static_cast<std::uint32_t>(silent)});
@@ -107,14 +114,23 @@ void JudgeSilence(Changes& changes) {
   if (changes.state().silence_known && changes.state().silence_due && changes.now() < changes.state().silence_due)
     return;
   changes.ForgetSilence();
+  changes.probing().news = {};
   const Silence found = LookForSilence(changes);
+  ReviewProbes(changes);
   // All the silent count, not only the overdue: agents' last words lie up to a heartbeat apart, and so the first to
   // fall due is alone for a moment in every outage.
   const bool outage = !found.overdue.empty() && found.silent >= 2 &&
                       found.silent * 100 > found.judged * changes.policy().outage_percent;
   if (outage != changes.state().outage) SetOutage(changes, outage, found.silent, "");
+  const std::vector<Unreachable> unreachable = FindUnreachable(changes);
   if (!outage) {
-    for (const NodeId id : found.overdue) LoseAlone(changes, id);
+    if (changes.now() >= GivenUpFrom(changes.state(), changes.policy())) {
+      for (const NodeId id : found.overdue) LoseAlone(changes, id);
+    }
+    for (const Unreachable& gone : unreachable) {
+      if (IsJudged(changes.node(gone.node))) LoseAlone(changes, gone.node, gone.by);
+    }
+    if (!unreachable.empty()) ReviewProbes(changes);
     return;
   }
   for (const SilentLeaf& leaf : SilentLeaves(changes.state(), changes.policy())) {
@@ -125,7 +141,7 @@ void JudgeSilence(Changes& changes) {
 
 TimePoint NextSilence(const ClusterState& state, const Policy& policy) {
   if (state.silence_known) return state.silence_due;
-  TimePoint due;
+  TimePoint due = state.probing.news;
   const auto earliest = [&](TimePoint candidate) {
     if (candidate && (!due || candidate < due)) due = candidate;
   };
@@ -135,7 +151,9 @@ TimePoint NextSilence(const ClusterState& state, const Policy& policy) {
     // In an outage the silent are judged again when those that are heard fall due.
     if (state.outage && node->state == NodeState::kSilent) continue;
     const TimePoint heard = HeardAt(state, id);
-    earliest(heard + (IsHeard(*node) ? policy.node_lost_after / 4 : policy.node_lost_after));
+    earliest(IsHeard(*node) ? heard + policy.node_lost_after / 4
+                            : std::max(heard + policy.node_lost_after, GivenUpFrom(state, policy)));
+    earliest(ProbeDue(state, policy, id));
   }
   if (state.outage) {
     for (const SilentLeaf& leaf : SilentLeaves(state, policy)) earliest(leaf.wake);

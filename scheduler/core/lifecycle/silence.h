@@ -3,6 +3,8 @@
 //
 //   - a whole leaf after Policy::leaf_lost_after, while another leaf is heard: its switch is gone, the scheduler is not
 //   - whoever is overdue when an operator resolves the outage by hand
+//
+// One that other nodes cannot reach either is lost sooner (lifecycle/probes.h).
 #pragma once
 
 #include "scheduler/core/lifecycle/changes.h"

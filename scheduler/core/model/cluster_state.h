@@ -24,6 +24,7 @@
 #include "scheduler/core/model/job_place.h"
 #include "scheduler/core/model/kept_jobs.h"
 #include "scheduler/core/model/pool_layout.h"
+#include "scheduler/core/model/probing.h"
 #include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/service_history.h"
@@ -212,8 +213,10 @@ class ClusterState {
   TimePoint promised_wake;  // as Drive last told its caller; 0: none
   std::map<NodeId, Liveness> liveness;
   std::map<AttemptId, ShardsSeen> shards_seen;  // gathered report by report (attempt_progress.h)
+  Probing probing;                              // of nodes that are not heard (lifecycle/probes.h)
   WatchBook watch;                              // when attempts last gave a sign of life (lifecycle/watchdog.h)
   bool outage = false;
+  TimePoint outage_over;  // when the last one ended by itself; 0: none did
   // No node's silence is to be judged before then; as long as it is known. Being heard only moves that moment away.
   mutable TimePoint silence_due;
   mutable bool silence_known = false;

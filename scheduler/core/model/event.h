@@ -13,6 +13,7 @@
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/plan.h"
+#include "scheduler/core/model/probing.h"
 #include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 
@@ -123,6 +124,7 @@ struct NodeReported {
   std::string health_boot{};                                  // empty: nobody checks there
   std::vector<HealthReading> health_events{};                 // ascending by seq; the newest of what its checks found
   std::vector<HealthCondition> health_conditions{};           // all that are so; `since` and `verdict` are the core's
+  std::vector<ProbeResult> probes{};                          // of the nodes that it was asked to reach; bounded
 };
 
 // This leader did not run for a while (a stopped process, a clock that was set): what it did not hear is no silence.

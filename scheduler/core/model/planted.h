@@ -31,6 +31,9 @@ enum class PlantedBug : std::uint8_t {
   kCordonForgotten,        // a cordoned node is given to jobs like any other
   kReservationForgotten,   // a reserved node is given to any team's jobs
   kHealthEventTwice,       // a health event that was taken in acts again when it is told again
+  kProbeWithoutControl,    // who reaches nobody has a say in whether a node can be reached
+  kCutFailsJob,            // ranks that lost contact with each other have failed by themselves
+  kUnheardProbe,           // who was asked and has said nothing counts as one that does not reach the node
 };
 
 #ifdef GLIM_PLANTED_BUGS

@@ -141,7 +141,6 @@ Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::st
                        std::vector<std::string> folders, const UserRule& rule,
                        std::shared_ptr<const NodeInventory> inventory) {
   NodeConnected event;
-  event.session = ++last_session_;
   event.name = name;
   event.machine_id = "m-" + name;
   event.labels = std::move(labels);
@@ -150,6 +149,11 @@ Reply Cluster::Connect(const std::string& name, NodeLabels labels, const std::st
   event.only_uid = rule.only_uid;
   event.needs_uid = rule.needs_uid;
   event.inventory = std::move(inventory);
+  return Connect(std::move(event));
+}
+
+Reply Cluster::Connect(NodeConnected event) {
+  event.session = ++last_session_;
   const Reply reply = Do(event);
   if (reply.status.ok()) sessions_[reply.node] = event.session;
   return reply;

@@ -72,6 +72,8 @@ class Cluster {
   Reply Connect(const std::string& name, NodeLabels labels, const std::string& replica = "",
                 std::vector<std::string> folders = {}, const UserRule& rule = {},
                 std::shared_ptr<const NodeInventory> inventory = nullptr);
+  // With a new session.
+  Reply Connect(NodeConnected event);
   // Its agent begins anew and says whose jobs it runs.
   Reply SetRule(NodeId node, const UserRule& rule);
   // Heard again; reports what it has.

@@ -5,6 +5,7 @@
 #include "scheduler/core/core.h"
 #include "scheduler/core/lifecycle/desired.h"
 #include "scheduler/core/lifecycle/launch_environment.h"
+#include "scheduler/core/lifecycle/probes.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/wire/spec_convert.h"
 #include "sdk/tokens/fetch_token.h"
@@ -109,6 +110,26 @@ void SetInterrupt(const Snapshot& snapshot, const core::DesiredTask& task, TimeP
   order->set_withdrawn(agreement.state == core::AgreementState::kWithdrawn);
 }
 
+// Where its machine is reached: a port on which it listens, if one is known. Else any: its kernel answers that nobody
+// listens there.
+std::string ProbeAddress(const core::Node& node) {
+  if (!node.save_address.empty()) return node.save_address;
+  if (const std::size_t at = node.replica.find('@'); at != std::string::npos) return node.replica.substr(at + 1);
+  const bool is_v6 = node.address.find(':') != std::string::npos;
+  return (is_v6 ? "[" + node.address + "]" : node.address) + ":1";
+}
+
+void AddProbes(const Snapshot& snapshot, const core::Node& node, const core::Policy& policy, v1::DesiredState* set) {
+  for (const core::NodeId id : core::ProbesOf(*snapshot.probing, node.id)) {
+    const core::Node* target = snapshot.tables.nodes.Find(id);
+    if (!target || target->address.empty()) continue;
+    v1::Probe& probe = *set->add_probes();
+    probe.set_node(target->name);
+    probe.set_address(ProbeAddress(*target));
+    probe.set_report_after_ms(core::UnreachableAfter(policy).ms);
+  }
+}
+
 }  // namespace
 
 const GangEnvironment& GangCache::For(const Snapshot& snapshot, const core::Attempt& attempt) {
@@ -142,6 +163,7 @@ v1::DesiredState BuildDesiredState(const Snapshot& snapshot, core::NodeId id, co
       out->mutable_stop()->set_term_ms(at_once ? 0 : policy.kill_after_term.ms);
     }
   }
+  AddProbes(snapshot, *node, policy, &set);
   return set;
 }
 

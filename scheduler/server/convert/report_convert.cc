@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "scheduler/core/lifecycle/probes.h"
 #include "scheduler/core/model/enum_words.h"
 #include "scheduler/server/convert/health_convert.h"
 #include "sdk/base/cut_text.h"
@@ -306,10 +307,28 @@ std::string FaultInWords(const v1::NodeReport& report) {
 
 }  // namespace
 
+namespace {
+
+// No more than a node can have been asked for.
+std::vector<core::ProbeResult> ProbesOf(const v1::NodeReport& report) {
+  constexpr std::size_t kMost = core::kProbedMost * (core::kProbersMost + 1);
+  constexpr std::size_t kNameMax = 253;
+  std::vector<core::ProbeResult> results;
+  for (const v1::ProbeResult& probe : report.probes()) {
+    if (results.size() == kMost) break;
+    if (probe.node().size() > kNameMax) continue;
+    results.push_back({probe.node(), std::max(Duration{}, Duration{probe.unanswered_ms()})});
+  }
+  return results;
+}
+
+}  // namespace
+
 void NodeToEvent(const v1::NodeReport& report, const core::Policy& policy, core::NodeReported* event) {
   event->fault = FaultInWords(report);
   event->site_fault = CutText(report.site_fault(), kMessageMax);
   event->exposed_sockets = ExposedSocketsOf(report);
+  event->probes = ProbesOf(report);
   HealthToEvent(report, event);
   if (report.root().root() != policy.checkpoint_root) return;
   event->root_marker = report.root().marker().substr(0, kMarkerMax);

@@ -321,8 +321,9 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   // a copy a batch.
   const bool liveness_due = membership || now - liveness_at_ >= Seconds(1);
   const bool rows = result.mutations > 0 || revision_ != before->revision;
+  const bool same_probes = *before->probing == state_->probing;
   const bool soft = before->verdicts != state_->verdicts || before->outage != state_->outage ||
-                    before->leader_since != state_->leader_since || before->policy != policy_;
+                    before->leader_since != state_->leader_since || before->policy != policy_ || !same_probes;
   if (!rows && !soft && !liveness_due) return;
 
   if (before->outage != state_->outage) LogOutage(state_->outage);
@@ -331,6 +332,7 @@ void SchedulerLoop::Publish(const core::DriveResult& result, bool membership, Ti
   next->counts = rows ? std::make_shared<const core::StateCounts>(state_->index().counts) : before->counts;
   next->verdicts = state_->verdicts;
   next->policy = policy_;
+  next->probing = same_probes ? before->probing : std::make_shared<const core::Probing>(state_->probing);
   next->liveness = liveness_due ? std::make_shared<const LivenessMap>(state_->liveness) : before->liveness;
   next->leader_since = state_->leader_since;
   next->outage = state_->outage;

@@ -21,8 +21,10 @@ struct Snapshot {
   std::shared_ptr<const core::Verdicts> verdicts;   // never null
   std::shared_ptr<const core::Policy> policy;       // never null; what the commit was decided by
   std::shared_ptr<const core::StateCounts> counts;  // never null
-  std::shared_ptr<const LivenessMap> liveness;      // never null; last_heard may be up to a second old
-  TimePoint leader_since;                           // nodes that this leader has not heard yet may be heard in a moment
+  // Never null; of what is told only what is asked is current.
+  std::shared_ptr<const core::Probing> probing = std::make_shared<const core::Probing>();
+  std::shared_ptr<const LivenessMap> liveness;  // never null; last_heard may be up to a second old
+  TimePoint leader_since;                       // nodes that this leader has not heard yet may be heard in a moment
   bool outage = false;
   std::uint64_t epoch = 0;
   std::uint64_t revision = 0;     // commits since this leader began

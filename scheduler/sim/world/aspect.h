@@ -21,7 +21,8 @@ enum class Aspect : std::uint64_t {
   kOperators,
   kLinks,
   kHealth,
-  kMeasuring
+  kMeasuring,
+  kReach
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

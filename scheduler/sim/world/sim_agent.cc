@@ -21,6 +21,12 @@ void SimAgent::SetSession(std::uint64_t session) {
   if (session) ReportSoon();
 }
 
+void SimAgent::LoseContact() {
+  for (auto& [id, task] : tasks_) {
+    if (task.run && task.phase == TaskPhase::kRunning) task.run->LoseContact(id.index);
+  }
+}
+
 void SimAgent::Reboot() {
   for (auto& [id, task] : tasks_) {
     if (task.phase == TaskPhase::kReleased) continue;
@@ -69,8 +75,8 @@ std::vector<core::TaskId> SimAgent::Running() const {
   return running;
 }
 
-void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired) {
-  if (std::pair(epoch, revision) < newest_) return;
+bool SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired) {
+  if (std::pair(epoch, revision) < newest_) return false;
   newest_ = {epoch, revision};
   for (const SentTask& wanted : desired) {
     const auto known = tasks_.find(wanted.id);
@@ -97,6 +103,7 @@ void SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::ve
         std::any_of(desired.begin(), desired.end(), [&](const SentTask& w) { return w.id == entry.first; });
     return !listed && entry.second.phase == TaskPhase::kReleased;
   });
+  return true;
 }
 
 void SimAgent::Launch(const SentTask& wanted) {
@@ -232,6 +239,7 @@ void SimAgent::SendReport() {
   report.health_boot = std::to_string(boots_);
   report.health_events = found_;
   report.health_conditions = conditions_;
+  report.probes = world_.reached(node_);
   std::vector<core::TaskId> gone;
   for (auto& [id, task] : tasks_) {
     core::ObservedTask seen;

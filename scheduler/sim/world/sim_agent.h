@@ -56,6 +56,7 @@ class SimAgent {
     std::function<bool(core::NodeId reader, core::JobId, const core::Checkpoint&)> fetch;
     std::function<void(core::NodeId, const SentTask&)> launched;  // before anything of it is started
     std::function<void(const std::string&)> violation;
+    std::function<std::vector<core::ProbeResult>(core::NodeId)> reached;  // what it has found of others
     Duration kill_after_term;
     TroublesMet& met;
   };
@@ -66,8 +67,8 @@ class SimAgent {
   void SetSession(std::uint64_t session);
   std::uint64_t session() const { return session_; }
 
-  // Older (epoch, revision) pairs than the newest taken in are ignored.
-  void TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired);
+  // Older (epoch, revision) pairs than the newest taken in are ignored: false.
+  bool TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired);
   // Whether a save of the job lies in this machine's own checkpoint folder.
   bool HasSave(core::JobId job, const std::string& local) const { return disk_.contains({job, local}); }
   // What has processes on this machine.
@@ -78,6 +79,8 @@ class SimAgent {
   bool LoseSupervisor();
   // The agent's process starts anew beside running tasks.
   void Restart();
+  // Its tasks' ranks and those on other machines no longer reach each other.
+  void LoseContact();
   // From now on; what hangs already hangs for ever.
   void Suffer(const Trouble& trouble) { trouble_ = trouble; }
   // Its checks found this, once, or it is so or is no longer so. The newest of what they found is told with every

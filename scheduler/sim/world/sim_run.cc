@@ -174,13 +174,24 @@ void SimRun::Leave(std::uint32_t r) {
   timeline_.After(Milliseconds(rng_.Between(1, 300)), [this, r] { Exit(r, 0); });
 }
 
-void SimRun::Exit(std::uint32_t r, std::int32_t code) {
+void SimRun::Exit(std::uint32_t r, std::int32_t code, const std::string& cause) {
   SimRank& rank = ranks_[r];
   if (rank.dead || rank.seen.exited) return;
   rank.seen.exited = true;
   rank.seen.exit_code = code;
+  rank.seen.cause = cause;
   rank.dead = true;
   Changed(r);
+}
+
+void SimRun::LoseContact(std::uint32_t index) {
+  for (std::uint32_t other = 0; other < script_.spec.nodes; ++other) {
+    if (other == index) continue;
+    timeline_.After(Milliseconds(rng_.Between(10, 20'000)), [this, r = other * per_node()] {
+      if (running_ == script_.spec.nodes && !ranks_[r].seen.finished && !ranks_[r].seen.leaving)
+        Exit(r, 1, kLostContact);
+    });
+  }
 }
 
 void SimRun::Killed(std::uint32_t index) {
@@ -200,6 +211,7 @@ std::vector<core::Rank> SimRun::RanksOf(std::uint32_t index) const {
     shown.exited = seen.exited;
     shown.exit_code = seen.exit_code;
     shown.exited_at = seen.exited_at;
+    shown.cause = seen.cause;
   }
   return ranks;
 }

@@ -18,6 +18,9 @@
 
 namespace glim::sim {
 
+// The last words of a rank that lost contact with another one.
+inline constexpr char kLostContact[] = "RuntimeError: Connection reset by peer";
+
 class SimRun {
  public:
   struct Hooks {
@@ -32,6 +35,8 @@ class SimRun {
   // From a node's agent.
   void TaskRunning(std::uint32_t index);
   void Interrupted(std::uint32_t index, const core::Agreement& agreement);
+  // Nothing passes between that task's node and the others': a rank of each of those fails by it before long.
+  void LoseContact(std::uint32_t index);
   // The processes of that task are gone: its ranks are dead, and the others hang in their next step.
   void Killed(std::uint32_t index);
 
@@ -60,7 +65,7 @@ class SimRun {
   void SaveAt(std::int64_t step, Duration took);
   void LeaveIfDue();
   void Leave(std::uint32_t rank);
-  void Exit(std::uint32_t rank, std::int32_t code);
+  void Exit(std::uint32_t rank, std::int32_t code, const std::string& cause = "");
   void Changed(std::uint32_t rank) { hooks_.changed(IndexOf(rank)); }
 
   const core::AttemptId id_;

@@ -99,6 +99,8 @@ TEST(Simulation, ReachesEveryFault) {
   const std::map<std::string, std::uint64_t> sums = SumOfSeeds(125, true);
   for (const char* name : {"node_failures",
                            "nodes_lost",
+                           "cut_off",
+                           "lost_by_probes",
                            "outages",
                            "scheduler_restarts",
                            "agent_restarts",

@@ -43,6 +43,17 @@ bool AreOpenTo(const core::ClusterState& state, const std::vector<core::NodeId>&
                      [&](core::NodeId id) { return core::Takes(core::RuleOf(*state.FindNode(id)), uid); });
 }
 
+// A claim of the user or team was displaced in this batch: until then it used what is left of a quota now.
+bool HasQuotaBack(const core::ClusterState& state, const core::Shape& shape, TimePoint now) {
+  bool has = false;
+  state.tables().attempts.ForEach([&](core::AttemptId id, const core::Attempt& attempt) {
+    if (attempt.outcome != core::Outcome::kClaimDropped || attempt.ended_at != now) return;
+    const core::Job& job = *state.FindJob(id.job);
+    has = has || job.user == shape.user || (!shape.team.empty() && job.team == shape.team);
+  });
+  return has;
+}
+
 // It was given what was free, at once.
 bool TookFreeNodes(const core::Attempt& attempt, TimePoint now) {
   return attempt.claimed_at == now && attempt.started_at == now && attempt.victims.empty() && attempt.zones.size() == 1;
@@ -62,7 +73,7 @@ void CheckTurns(const core::ClusterState& state, const core::Policy& policy, Tim
     for (const auto& [shape, waiting] : state.index().waiting) {
       const auto& [since, starved] = *waiting.begin();
       if (since > starved_since || !AsksNoMore(shape, spec, attempt->zones[0]) || !MayStart(state, shape)) continue;
-      if (!AreOpenTo(state, attempt->nodes, shape.user)) continue;
+      if (!AreOpenTo(state, attempt->nodes, shape.user) || HasQuotaBack(state, shape, now)) continue;
       violation("job " + std::to_string(starved.value) + " has starved and asks for no more than job " +
                 std::to_string(id.job.value) + ", which was given free nodes before it");
     }

@@ -67,6 +67,7 @@ World::World(WorldOptions options)
       links_rng_(RngOf(options.seed, Aspect::kLinks)),
       health_rng_(RngOf(options.seed, Aspect::kHealth)),
       measure_rng_(RngOf(options.seed, Aspect::kMeasuring)),
+      reach_rng_(RngOf(options.seed, Aspect::kReach)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -121,6 +122,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
   for (const core::Mutation& mutation : mutations) {
     CountEnd(mutation);
     const auto* entry = std::get_if<core::HistoryEntry>(&mutation);
+    if (entry) SeeLost(*entry);
     if (entry && entry->kind == core::HistoryKind::kAttemptClaimed) begun_.insert({entry->job, entry->attempt});
   }
   for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);

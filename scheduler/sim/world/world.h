@@ -7,7 +7,8 @@
 // Sources: world.cc, world_agents.cc (machines and messages), world_counts.cc (the report), world_faults.cc (faults by
 // seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long
 // queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
-// (what machines find in their hardware), world_measure.cc (machines that are measured)
+// (what machines find in their hardware), world_measure.cc (machines that are measured), world_reach.cc (cables that
+// are pulled, and who notices)
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include "scheduler/sim/world/health_truth.h"
 #include "scheduler/sim/world/pools.h"
 #include "scheduler/sim/world/process_truth.h"
+#include "scheduler/sim/world/reach.h"
 #include "scheduler/sim/world/sim_agent.h"
 #include "scheduler/sim/world/sim_run.h"
 #include "scheduler/sim/world/terms.h"
@@ -119,6 +121,13 @@ class World {
   void DrawMeasuring();
   void AskToMeasure();
   void SeeMeasured(const core::HistoryEntry& entry);
+  void ReachActs();
+  void CutOff(core::NodeId node, Duration away);
+  void Deafen(core::NodeId node, Duration lasts);
+  void AskToReach(core::NodeId node, const std::vector<core::NodeId>& targets);
+  void TellReached(core::NodeId node);
+  void SeeFailed(const core::Attempt& row);
+  void SeeLost(const core::HistoryEntry& entry);
   core::User UserAtHome(std::int64_t number) const;
   void DrawRule(core::NodeConnected& hello);
   void RegisterUsers();
@@ -154,6 +163,7 @@ class World {
   Rng links_rng_;
   Rng health_rng_;
   Rng measure_rng_;
+  Rng reach_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler
@@ -196,6 +206,7 @@ class World {
   WorldReport report_;
   Truth truth_{[this](const std::string& what) { Violation(what); }};
   HealthTruth health_{[this](const std::string& what) { Violation(what); }};
+  Reach reach_{[this](core::NodeId node) { return hellos_.at(node).name; }};
   ProcessTruth processes_{[this](const std::string& what) { Violation(what); }};
 };
 

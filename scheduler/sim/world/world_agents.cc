@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scheduler/core/lifecycle/desired.h"
+#include "scheduler/core/lifecycle/probes.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/sim/world/world.h"
 
@@ -28,8 +29,10 @@ void World::SendDesired(NodeId node) {
   SimAgent& agent = *agents_.at(node);
   const std::uint64_t session = agent.session();
   if (!session) return;
-  const auto deliver = [this, node, session, epoch = epoch_, revision = revision_, sent = std::move(sent)] {
-    if (agents_.at(node)->session() == session) agents_.at(node)->TakeIn(epoch, revision, sent);
+  const auto deliver = [this, node, session, epoch = epoch_, revision = revision_, sent = std::move(sent),
+                        probes = core::ProbesOf(state_->probing, node)] {
+    if (agents_.at(node)->session() != session) return;
+    if (agents_.at(node)->TakeIn(epoch, revision, sent)) AskToReach(node, probes);
   };
   TimePoint& lands = desired_lands_[node];
   const TimePoint arrival = timeline_.now() + Milliseconds(rng_.Between(0, 40));
@@ -91,6 +94,7 @@ SimAgent::World World::WorldForAgents() {
           [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
           [this](NodeId node, const SentTask& task) { SeeLaunch(node, task); },
           [this](const std::string& what) { Violation(what); },
+          [this](NodeId node) { return reach_.Results(node, timeline_.now()); },
           policy_.kill_after_term,
           met_};
 }
@@ -109,6 +113,7 @@ void World::AddNodes() {
         hello.labels.leaf = "l" + std::to_string(l);
         hello.labels.gpu_count = kGpus;
         hello.labels.pool = pools_.HomeOf(number);
+        hello.address = "host-" + hello.name;
         DrawRule(hello);
         if (with_replicas && number % 4 != 0) hello.replica = hello.name + ":7010";
         agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
@@ -120,8 +125,8 @@ void World::AddNodes() {
 }
 
 void World::Connect(NodeId node) {
-  if (down_ || removed_.contains(node)) return;  // the next leader's beginning brings it back
-  if (!LetsIn(node)) return;
+  if (down_ || removed_.contains(node)) return;     // the next leader's beginning brings it back
+  if (reach_.IsOff(node) || !LetsIn(node)) return;  // it comes when the cable is back
   core::NodeConnected hello = hellos_.at(node);
   hello.session = ++session_;
   agents_.at(node)->SetSession(hello.session);

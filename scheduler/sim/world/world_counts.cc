@@ -53,6 +53,7 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.network_failures += row.outcome == core::Outcome::kNetwork;
     report_.timeouts += row.outcome == core::Outcome::kTimeout;
     CountWidened(row);
+    SeeFailed(row);
   } else if (const auto* entry = std::get_if<core::HistoryEntry>(&mutation)) {
     SeeMeasured(*entry);
     report_.nodes_lost += entry->kind == core::HistoryKind::kNodeLost;

@@ -28,6 +28,8 @@ struct WorldReport {
   std::uint64_t copies = 0;            // pieces of saves that went from node to node
   std::uint64_t saves_waited_for = 0;  // jobs that waited for the node that has their save
   std::uint64_t saves_given_up = 0;    // jobs whose newest save was lost with its node
+  std::uint64_t cut_off = 0;           // machines whose cable was pulled
+  std::uint64_t lost_by_probes = 0;    // nodes, as others said that they cannot be reached
   std::uint64_t outages = 0;
   std::uint64_t scheduler_restarts = 0;
   std::uint64_t agent_restarts = 0;
@@ -112,6 +114,8 @@ inline constexpr Counter kCounters[] = {
     {"copies", &WorldReport::copies},
     {"saves_waited_for", &WorldReport::saves_waited_for},
     {"saves_given_up", &WorldReport::saves_given_up},
+    {"cut_off", &WorldReport::cut_off},
+    {"lost_by_probes", &WorldReport::lost_by_probes},
     {"outages", &WorldReport::outages},
     {"scheduler_restarts", &WorldReport::scheduler_restarts},
     {"agent_restarts", &WorldReport::agent_restarts},

@@ -20,6 +20,7 @@ void World::BeginWidened() {
   timeline_.After(Seconds(trouble_rng_.Between(5, 60)), [this] { TroubleActs(); });
   timeline_.After(Seconds(version_rng_.Between(30, 600)), [this] { RollBackAgent(); });
   BeginHealth();
+  timeline_.After(Seconds(reach_rng_.Between(5, 60)), [this] { ReachActs(); });
 }
 
 void World::SeeRefusal(const core::Event& event, const Status& status) {
