@@ -18,7 +18,7 @@
 namespace glim::nodeagent {
 namespace {
 
-constexpr Duration kProbeLimit = Seconds(10);
+constexpr Duration kProbeLimit = Seconds(20);  // as long as a scheduler waits for a handshake
 constexpr std::chrono::seconds kEnrolLimit{30};
 constexpr std::size_t kAnswerBytesMax = 1 << 20;
 

@@ -162,8 +162,14 @@ Status SiteHooks::Start(const Id& id, const std::string& program, const std::str
   std::vector<std::string> variables = Lines(environment);
   variables.emplace_back(kSystemPathVariable);
   HookNote note{id.first, id.second, environment, {}};
-  Note(note);
-  const Result<pid_t> pid = StartProgram({program}, variables, output);
+  Note(note);  // an agent that ends before the program begins owes it
+  // With its pid before it begins: an agent that is killed right then leaves no program that the next does not know of.
+  const auto note_process = [&](pid_t started) {
+    const auto info = ReadProcess(started);
+    note.process = {boot_id_, started, info ? info->start_ticks : 0};
+    Note(note);
+  };
+  const Result<pid_t> pid = StartNotedProgram({program}, variables, output, note_process);
   if (!pid.ok()) return pid.status();
   UniqueFd process(OpenPidfd(*pid));
   if (!process) {
@@ -172,9 +178,6 @@ Status SiteHooks::Start(const Id& id, const std::string& program, const std::str
     ::waitpid(*pid, nullptr, 0);
     return FileError("watch", program, code);
   }
-  const auto info = ReadProcess(*pid);
-  note.process = {boot_id_, *pid, info ? info->start_ticks : 0};
-  Note(note);
   Run run{*pid,
           program,
           output,

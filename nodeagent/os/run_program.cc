@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "nodeagent/os/processes.h"
 #include "nodeagent/os/spawn_process.h"
@@ -18,25 +19,30 @@
 namespace glim::nodeagent {
 namespace {
 
-Result<pid_t> StartInGroup(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
-                           const std::string& output, const std::vector<std::pair<int, int>>& fds,
-                           const std::string& group) {
+Result<pid_t> Start(SpawnPlan plan, const std::string& output, const std::vector<std::pair<int, int>>& fds) {
   const UniqueFd none(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd words(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  SpawnPlan plan{arguments, environment, "", group, {{none.get(), 0}, {words.get(), 1}, {words.get(), 2}}};
+  plan.fds = {{none.get(), 0}, {words.get(), 1}, {words.get(), 2}};
   plan.fds.insert(plan.fds.end(), fds.begin(), fds.end());
   pid_t pid = 0;
   const int error = none && words ? SpawnProcess(plan, &pid) : errno;
   if (error == 0) return pid;
-  return Status(StatusCode::kFailedPrecondition, "cannot start " + arguments[0] + ": " + std::strerror(error));
+  return Status(StatusCode::kFailedPrecondition, "cannot start " + plan.arguments[0] + ": " + std::strerror(error));
 }
 
 }  // namespace
 
+Result<pid_t> StartNotedProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                                const std::string& output, std::function<void(pid_t)> note) {
+  SpawnPlan plan{arguments, environment, "", "", {}};
+  plan.note = std::move(note);
+  return Start(std::move(plan), output, {});
+}
+
 Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                            const std::string& output, const std::vector<std::pair<int, int>>& fds,
                            const std::string& group) {
-  if (!group.empty()) return StartInGroup(arguments, environment, output, fds, group);
+  if (!group.empty()) return Start({arguments, environment, "", group, {}}, output, fds);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);

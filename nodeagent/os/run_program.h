@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ namespace glim::nodeagent {
 Result<pid_t> StartProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
                            const std::string& output, const std::vector<std::pair<int, int>>& fds = {},
                            const std::string& group = "");
+// The same. `note` is called with its pid before it begins, and it never begins if this process ends meanwhile.
+Result<pid_t> StartNotedProgram(const std::vector<std::string>& arguments, const std::vector<std::string>& environment,
+                                const std::string& output, std::function<void(pid_t)> note);
 
 // The same with PATH alone in its environment, and waits for its end. Returns the exit status, 128 + n after signal n.
 Result<int> RunProgram(const std::vector<std::string>& arguments, const std::string& output,

@@ -32,6 +32,7 @@ struct Child {
   const char* folder = nullptr;  // null: none
   int join = -1;                 // the group's cgroup.procs, where it has to move by itself
   int report = -1;               // where it says why it could not start
+  int begin = -1, hold = -1;     // it begins when it hears something there; the end that is not its own; -1: at once
   int first_free = 0;
   std::vector<std::pair<int, int>> fds;
   cpu_set_t cpus{};
@@ -45,12 +46,23 @@ void CloseOnExecFrom(int first) {
   for (int fd = first; fd < kDescriptorsMax; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+bool HearsToBegin(const Child& child) {
+  if (child.begin < 0) return true;
+  ::close(child.hold);  // or it would never see that the other side is gone
+  char word = 0;
+  ssize_t n = 0;
+  do n = ::read(child.begin, &word, 1);
+  while (n < 0 && errno == EINTR);
+  return n == 1;
+}
+
 [[noreturn]] void Become(const Child& child) {
+  ::setsid();  // whoever has its pid can end its group from then on
+  if (!HearsToBegin(child)) ::_exit(kNotStarted);
   bool ready = child.join < 0 || ::write(child.join, "0", 1) == 1;
   if (child.has_cpus) (void)::sched_setaffinity(0, sizeof child.cpus, &child.cpus);
   // The kernel counts the bits from 1.
   if (child.has_memory) (void)::syscall(SYS_set_mempolicy, MPOL_PREFERRED, child.memory, kPlacesMax + 1);
-  ::setsid();
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &usual, nullptr);
@@ -132,10 +144,23 @@ int SpawnProcess(const SpawnPlan& plan, pid_t* pid) {
     group.Reset(::open(plan.group.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!group) return errno;
   }
+  UniqueFd begin, tell;
+  if (plan.note) {
+    if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+    begin.Reset(ends[0]);
+    tell.Reset(ends[1]);
+    child.begin = begin.get();
+    child.hold = tell.get();
+  }
   const pid_t started = Fork(group.get(), &child, plan.group, &join);
   if (started < 0) return errno;
   if (started == 0) Become(child);
   say.Reset();
+  if (plan.note) {
+    begin.Reset();
+    plan.note(started);
+    (void)!::write(tell.get(), "", 1);
+  }
   int reason = 0;
   ssize_t n = 0;
   do n = ::read(hear.get(), &reason, sizeof reason);

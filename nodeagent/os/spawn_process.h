@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,9 @@ struct SpawnPlan {
   // What the kernel does not allow is left out: the program runs all the same, only more slowly.
   std::vector<std::uint32_t> cpus = {};
   std::vector<std::uint32_t> memory = {};
+  // Called with the child's pid. The program begins when it has returned, and never if the caller ends before that: so
+  // that whoever writes the pid down has no program that it does not know of.
+  std::function<void(pid_t)> note = nullptr;
 };
 
 // 0 and the child's pid, or why not, as errno says it. The child is in a session of its own, with no signal blocked or

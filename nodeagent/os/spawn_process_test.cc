@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "nodeagent/os/unified_group.h"
@@ -88,6 +89,35 @@ TEST(SpawnProcess, SaysWhyItCannot) {
   EXPECT_EQ(SpawnProcess({{"/bin/true"}, {}, "", "/no/such/group", {}}, &pid), ENOENT);
   EXPECT_EQ(SpawnProcess({{"/bin/true", std::string(200'000, 'x')}, {}, "", "", {}}, &pid), E2BIG);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "nobody is left to be reaped";
+}
+
+TEST(SpawnProcess, BeginsWhenItsPidHasBeenNoted) {
+  pid_t noted = 0;
+  SpawnPlan plan{{"/bin/sh", "-c", "echo $$"}, {}, "", "", {}};
+  plan.note = [&](pid_t pid) {
+    noted = pid;
+    EXPECT_NE(*ReadFile("/proc/" + std::to_string(pid) + "/comm", 100), "sh\n");
+  };
+  EXPECT_EQ(Output(std::move(plan)), std::to_string(noted) + "\n");
+}
+
+TEST(SpawnProcess, NeverBeginsIfItsCallerEndsBeforeItsPidIsNoted) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd read(ends[0]);
+  UniqueFd write(ends[1]);
+  const pid_t caller = ::fork();
+  if (caller == 0) {
+    SpawnPlan plan{{"/bin/echo", "it began"}, {}, "", "", {{write.get(), 0}, {write.get(), 1}, {write.get(), 2}}};
+    plan.note = [](pid_t) { ::raise(SIGKILL); };
+    pid_t pid = 0;
+    SpawnProcess(plan, &pid);
+    ::_exit(0);
+  }
+  write.Reset();
+  EXPECT_EQ(::waitpid(caller, nullptr, 0), caller);
+  char word = 0;
+  EXPECT_EQ(::read(read.get(), &word, 1), 0) << "it wrote something, and has ended now";
 }
 
 }  // namespace

@@ -173,7 +173,8 @@ void SaveDoor::LookAtArrivals() {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   for (int i = 0; i < count; ++i) {
-    const auto found = numbered_.find(events[i].data.u64);
+    const std::uint64_t number = events[i].data.u64;  // a copy: the kernel's structure is packed
+    const auto found = numbered_.find(number);
     if (found == numbered_.end()) continue;
     if ((events[i].events & (EPOLLHUP | EPOLLERR)) != 0) {
       Forget(found->second);

@@ -24,6 +24,11 @@ Status TooLate(const std::string& address) {
   return {StatusCode::kDeadlineExceeded, address + " did not answer the TLS handshake in time"};
 }
 
+Status NoConnection(const std::string& address) {
+  return Status(StatusCode::kDeadlineExceeded, "cannot connect to " + address + ": it did not answer in time")
+      .WithFix("check the address, and that no firewall drops what is sent to this port");
+}
+
 Status NoTls(const std::string& address, const std::string& why) {
   return Status(StatusCode::kUnavailable, address + " does not answer by TLS: " + why)
       .WithReason("NOT_TLS")
@@ -33,7 +38,7 @@ Status NoTls(const std::string& address, const std::string& why) {
 Result<UniqueFd> ConnectTo(const net::SocketAddress& address, const net::Deadline& deadline) {
   Result<UniqueFd> socket = net::StartConnect(address);
   if (!socket.ok()) return socket;
-  if (!net::AwaitReady(socket->get(), POLLOUT, deadline)) return TooLate(address.ToString());
+  if (!net::AwaitReady(socket->get(), POLLOUT, deadline)) return NoConnection(address.ToString());
   if (const int error = net::ConnectError(socket->get()); error != 0) {
     return Status(StatusCode::kUnavailable, "cannot connect to " + address.ToString() + ": " + net::ErrnoText(error));
   }

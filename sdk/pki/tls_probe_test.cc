@@ -86,6 +86,21 @@ TEST(TlsProbe, WhoSaysNothingIsNotWaitedForLongerThanIsDue) {
   EXPECT_EQ(ProbeTls(server.address(), Milliseconds(50)).status().code(), StatusCode::kDeadlineExceeded);
 }
 
+TEST(TlsProbe, AnAddressThatDropsWhatItIsSentIsToldApartFromASilentServer) {
+  const UniqueFd listener = std::move(net::Listen(*net::ResolveAddress("127.0.0.1", 0))).value();
+  ASSERT_EQ(::listen(listener.get(), 0), 0);  // nobody accepts: from some connection on, the kernel drops the request
+  const std::string address = net::LocalAddress(listener.get())->ToString();
+  std::vector<UniqueFd> held;
+  Status shown;
+  for (int i = 0; i < 8 && shown.message().find("cannot connect") == std::string::npos; ++i) {
+    held.push_back(std::move(net::StartConnect(*net::LocalAddress(listener.get()))).value());
+    shown = ProbeTls(address, Milliseconds(50)).status();
+  }
+  EXPECT_EQ(shown.code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(shown.message(), "cannot connect to " + address + ": it did not answer in time");
+  EXPECT_NE(shown.fix().find("firewall"), std::string::npos);
+}
+
 TEST(TlsProbe, WhereNobodyListens) {
   std::string address;
   {

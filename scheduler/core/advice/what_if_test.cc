@@ -247,26 +247,36 @@ TEST(WhatIf, WhatAPlanSaysIsWhatASubmissionDoes) {
     Cluster c(Zones{.zones = 2, .leaves = 2, .nodes = 2}, policy);
     constexpr PriorityClass kAny[] = {PriorityClass::kAuto, PriorityClass::kLow, PriorityClass::kNormal,
                                       PriorityClass::kHigh, PriorityClass::kExtremeHigh};
-    for (int step = 0; step < 25; ++step) {
-      JobSpec spec = Spec(static_cast<std::uint32_t>(rng.Between(1, 6)), kAny[rng.Between(0, 4)]);
-      if (rng.OneIn(4)) spec.placement.zones = {"z2"};
-      if (rng.OneIn(4)) spec.time_limit = Minutes(rng.Between(1, 60));
-      const std::string user = rng.OneIn(2) ? "ann" : "bob";
-      if (spec.nodes > 4 && !spec.placement.zones.empty()) continue;  // more than the zone has
-      const WhatIf::Planned planned = PlanOne(c, spec, user);
-      const JobId job = c.Submit(spec, user);
-      if (planned.trial.start) {
-        ASSERT_NE(c.job(job).state, JobState::kQueued);
-        EXPECT_EQ(c.attempt(job).nodes, planned.trial.start->nodes);
-        EXPECT_EQ(c.attempt(job).charged, planned.trial.start->charged);
-        for (const VictimCost& victim : planned.trial.victims) {
+    for (int step = 0; step < 12; ++step) {
+      SubmitJobs submit;
+      submit.user = rng.OneIn(2) ? "ann" : "bob";
+      submit.team = "team";
+      for (std::int64_t i = rng.OneIn(2) ? 1 : rng.Between(2, 4); i > 0; --i) {
+        JobSpec& spec =
+            submit.specs.emplace_back(Spec(static_cast<std::uint32_t>(rng.Between(1, 6)), kAny[rng.Between(0, 4)]));
+        if (rng.OneIn(4) && spec.nodes <= 4) spec.placement.zones = {"z2"};  // which has no more
+        if (rng.OneIn(4)) spec.time_limit = Minutes(rng.Between(1, 60));
+      }
+      WhatIf what_if(ClusterState::Of(c.state().tables()), c.policy(), c.now());
+      const std::vector<WhatIf::Planned> plans = what_if.Plan(submit.user, submit.team, submit.specs);
+      const std::vector<JobId> jobs = c.Do(submit).jobs;
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const Trial& trial = plans[i].trial;
+        if (!trial.start) {
+          EXPECT_EQ(c.job(jobs[i]).state, JobState::kQueued);
+          EXPECT_FALSE(trial.blockers.empty());
+          ++waits;
+          continue;
+        }
+        ASSERT_NE(c.job(jobs[i]).state, JobState::kQueued);
+        EXPECT_EQ(c.attempt(jobs[i]).nodes, trial.start->nodes);
+        EXPECT_EQ(c.attempt(jobs[i]).charged, trial.start->charged);
+        for (const VictimCost& victim : trial.victims) {
           EXPECT_TRUE(c.state().FindAttempt(victim.attempt)->open_agreement());
         }
-        ++(planned.trial.victims.empty() ? starts : swaps);
-      } else {
-        EXPECT_FALSE(planned.trial.blockers.empty());
-        ++waits;
+        ++(trial.victims.empty() ? starts : swaps);
       }
+      const JobId job = jobs.back();
       if (rng.OneIn(2)) c.Settle();
       c.Advance(Seconds(rng.Between(1, 1200)));
       const JobId some(static_cast<std::uint64_t>(rng.Between(1, static_cast<std::int64_t>(job.value))));

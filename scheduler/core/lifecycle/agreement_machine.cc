@@ -61,6 +61,7 @@ void NoteRequest(Changes& changes, const Attempt& attempt, const std::string& re
 
 // A rank that has acted on the notice: what it has begun cannot be taken back.
 bool HasActed(const std::vector<const Task*>& tasks) {
+  if (Planted(PlantedBug::kWithdrawnTooLate)) return false;
   const auto acted = [](const Rank& rank) { return rank.leaving || (rank.exited && !rank.finished); };
   return std::any_of(tasks.begin(), tasks.end(), [&](const Task* task) {
     return task->phase == TaskPhase::kReleased || std::any_of(task->ranks.begin(), task->ranks.end(), acted);
@@ -70,6 +71,7 @@ bool HasActed(const std::vector<const Task*>& tasks) {
 // A rank said that it leaves while its agreement was being withdrawn: without it the gang cannot go on, so all leave.
 bool HasLeftInVain(const Changes& changes, const Attempt& attempt) {
   if (attempt.stop != StopCause::kNone || attempt.agreements.empty()) return false;
+  if (Planted(PlantedBug::kWithdrawnTooLate)) return false;
   if (attempt.agreements.back().state != AgreementState::kWithdrawn) return false;
   for (const Task* task : TasksOf(changes.state(), attempt.id)) {
     for (const Rank& rank : task->ranks) {

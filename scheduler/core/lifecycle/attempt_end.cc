@@ -14,6 +14,7 @@
 #include "scheduler/core/lifecycle/lemons.h"
 #include "scheduler/core/lifecycle/watchdog.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/time_limit.h"
 
@@ -117,7 +118,7 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
 std::int64_t StepsLost(const Attempt& attempt, Outcome outcome) {
   if (outcome == Outcome::kSucceeded || attempt.last_step < 0) return 0;
   const std::int64_t kept = std::max(attempt.base.step, attempt.durable_step);
-  return std::max<std::int64_t>(0, attempt.last_step - kept);
+  return std::max<std::int64_t>(0, attempt.last_step - kept) + Planted(PlantedBug::kStepBegunIsLost);
 }
 
 bool ReportsSteps(const Attempt& attempt) {

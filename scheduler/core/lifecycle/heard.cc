@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 
 namespace glim::core {
@@ -26,6 +27,13 @@ TimePoint HeardAt(const ClusterState& state, NodeId id) {
   return std::max(live == state.liveness.end() ? TimePoint{} : live->second.last_heard, state.leader_since);
 }
 
+TimePoint SpokeAt(const ClusterState& state, NodeId id) {
+  const auto live = state.liveness.find(id);
+  if (live == state.liveness.end() || !live->second.refused_since) return HeardAt(state, id);
+  if (Planted(PlantedBug::kKnockIsAWord)) return HeardAt(state, id);
+  return std::max(live->second.refused_since, state.leader_since);
+}
+
 bool NeedsNoReports(const Policy& policy) { return policy.node_lost_after >= Hours(1000); }
 
 bool Speaks(const ClusterState& state, NodeId id) {
@@ -40,9 +48,15 @@ bool IsHeardAt(const ClusterState& state, const Policy& policy, NodeId node, Tim
   return Speaks(state, node) && (NeedsNoReports(policy) || HeardAt(state, node) + ReportEvery(policy) >= due);
 }
 
+bool IsThere(const ClusterState& state, const Attempt& attempt, NodeId id) {
+  const Node* node = state.FindNode(id);
+  return node && node->holder == attempt.id;
+}
+
 bool AreHeardAt(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint due) {
-  return std::all_of(attempt.nodes.begin(), attempt.nodes.end(),
-                     [&](NodeId node) { return IsHeardAt(state, policy, node, due); });
+  return std::all_of(attempt.nodes.begin(), attempt.nodes.end(), [&](NodeId node) {
+    return !IsThere(state, attempt, node) || IsHeardAt(state, policy, node, due);
+  });
 }
 
 TimePoint JudgedAt(const ClusterState& state, const Policy& policy, NodeId node, TimePoint due) {
@@ -55,6 +69,7 @@ TimePoint JudgedAt(const ClusterState& state, const Policy& policy, NodeId node,
 TimePoint JudgedAt(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint due) {
   TimePoint last = due;
   for (const NodeId node : attempt.nodes) {
+    if (!IsThere(state, attempt, node)) continue;
     const TimePoint at = JudgedAt(state, policy, node, due);
     if (!at) return {};
     last = std::max(last, at);

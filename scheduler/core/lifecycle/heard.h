@@ -18,8 +18,13 @@ bool Speaks(const ClusterState& state, NodeId node);
 
 // The newest word of the node, or when this leader began to listen.
 TimePoint HeardAt(const ClusterState& state, NodeId node);
+// Likewise, but for one whose agent is refused: that has signs of life, and nobody tells it anything.
+TimePoint SpokeAt(const ClusterState& state, NodeId node);
 
-// Whether what falls due then may be judged: the node, or each of the attempt's, has spoken since, or so lately that no
+// Whether the attempt has the node: one that it has left need not be heard for it.
+bool IsThere(const ClusterState& state, const Attempt& attempt, NodeId node);
+
+// Whether what falls due then may be judged: the node, or each that the attempt has, has spoken since, or so lately that no
 // report of it is overdue.
 bool IsHeardAt(const ClusterState& state, const Policy& policy, NodeId node, TimePoint due);
 bool AreHeardAt(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint due);

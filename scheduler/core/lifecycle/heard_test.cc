@@ -49,6 +49,21 @@ TEST(AnInterrupt, ThatAnAgentHearsLateHasItsTimeFromThenOn) {
   g.ExpectSavedWithoutLoss();
 }
 
+// A refused agent knocks, which is a sign of life. The order was not told to it.
+TEST(AnInterrupt, OfANodeWhoseAgentIsRefusedHasItsTimeFromWhenThatIsLetIn) {
+  Gang g;
+  g.c.Silence(g.kN1, true);
+  g.c.Suspend(g.job);
+  for (int knock = 0; knock < 5; ++knock) {
+    g.c.Advance(Seconds(10));
+    g.c.Do(NodeRefused{"n1", g.c.node(g.kN1).machine_id, "its agent speaks version 1"});
+  }
+  ASSERT_EQ(g.c.node(g.kN1).state, NodeState::kRefused);
+  g.c.Return(g.kN1);
+  EXPECT_EQ(g.agreement().deadline, g.c.now() + kGrace);
+  g.ExpectSavedWithoutLoss();
+}
+
 TEST(AnInterrupt, WhoseStepAnAgentHearsLateGoesOnFromThere) {
   Gang g;
   g.c.Suspend(g.job);
@@ -124,6 +139,23 @@ TEST(AnInterrupt, CountsOverlappingCutsOnce) {
   EXPECT_EQ(g.agreement().deadline, deadline) << "node 1 is still away";
   g.c.Return(g.kN1);
   EXPECT_EQ(g.agreement().deadline, deadline + Seconds(40) - ReportEvery(g.c.policy()));
+}
+
+// Nobody is told anything there any more, so nobody waits for it.
+TEST(AnInterrupt, DoesNotWaitForANodeThatTheJobHasLeft) {
+  Gang g;
+  g.c.Suspend(g.job);
+  g.c.Advance(Seconds(10));
+  g.c.Edit(g.job, 0, [](ObservedTask& task) { task.phase = TaskPhase::kReleased; });
+  ASSERT_FALSE(g.c.node(g.kN1).holder);
+  const TimePoint deadline = g.agreement().deadline;
+  g.c.Silence(g.kN1, true);
+  g.c.Silence(g.kN2, true);
+  g.c.Advance(Seconds(40));
+  g.c.Return(g.kN2);
+  EXPECT_EQ(g.agreement().deadline, deadline + Seconds(40) - ReportEvery(g.c.policy())) << "it was away, too";
+  g.c.Advance(g.agreement().deadline - g.c.now());
+  EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kDeadline) << "though node 1 is away still";
 }
 
 TEST(AnInterrupt, EndsThoughAnAgentComesAndGoes) {

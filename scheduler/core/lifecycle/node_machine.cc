@@ -152,7 +152,8 @@ void SeeTask(Changes& changes, NodeId node, const ObservedTask& seen, std::set<A
   }
   if (!task || task->node != node) {
     if (seen.phase != TaskPhase::kReleased)
-      (seen.receipt ? orphans.proven : orphans.unproven).push_back(seen.id.attempt);
+      (seen.receipt || Planted(PlantedBug::kClaimIsReceipt) ? orphans.proven : orphans.unproven)
+          .push_back(seen.id.attempt);
     return;
   }
   MeasureCopy(changes, node, *task, seen);
@@ -219,7 +220,7 @@ void MeasureFirst(Changes& changes, NodeId id) {
 }
 
 // Since when nobody has heard of it, as far as this leader knows.
-Duration AwayFor(const Changes& changes, NodeId id) { return changes.now() - HeardAt(changes.state(), id); }
+Duration AwayFor(const Changes& changes, NodeId id) { return changes.now() - SpokeAt(changes.state(), id); }
 
 void HeardAgain(Changes& changes, NodeId id, Duration away, bool new_stream) {
   const NodeState state = changes.node(id).state;

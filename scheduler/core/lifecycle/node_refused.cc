@@ -1,5 +1,6 @@
 #include "scheduler/core/lifecycle/node_refused.h"
 
+#include "scheduler/core/lifecycle/heard.h"
 #include "scheduler/core/lifecycle/node_loss.h"
 #include "scheduler/core/lifecycle/save_place.h"
 #include "scheduler/core/model/planted.h"
@@ -14,6 +15,7 @@ void ApplyRefused(Changes& changes, const NodeRefused& event) {
   Liveness& live = changes.liveness(id);
   // Another machine, or one whose agent of before is still connected: that one speaks for the node.
   if (node.machine_id != event.machine_id || live.session != 0) return;
+  if (!live.refused_since) live.refused_since = HeardAt(changes.state(), id);
   live.last_heard = changes.now();
   changes.ForgetSilence();
   if (node.state == NodeState::kQuarantined) return;

@@ -156,6 +156,24 @@ TEST_F(ReservedOne, LetsThoseUseItBeforeWhoCanDoSomethingUsefulThere) {
   EXPECT_NE(c.job(over_by_then).state, JobState::kQueued) << "it is over by then";
 }
 
+// Else each pass gave it the node once more, and took it back.
+TEST_F(ReservedOne, WhoIsOverByThenMayWaitForItsNodeAsLongAsItsLimitFits) {
+  const JobId there = c.Running(Spec(1));
+  SetNamed("vision", {"n1"}, Seconds(55), Hours(1));
+  ASSERT_EQ(c.job(there).state, JobState::kInterrupting);
+  JobSpec brief = Spec(1);
+  brief.priority = PriorityClass::kExtremeHigh;
+  brief.time_limit = Seconds(30);
+  const JobId job = c.Submit(brief);
+  ASSERT_EQ(c.node(NodeId(1)).claim.job, job);
+  c.Advance(Seconds(25));
+  EXPECT_EQ(c.node(NodeId(1)).claim, c.attempt(job).id);
+  EXPECT_EQ(c.job(job).attempts, 1u);
+  c.Advance(Seconds(1));
+  EXPECT_FALSE(c.node(NodeId(1)).claim) << "its limit does not fit any more";
+  EXPECT_EQ(c.job(job).state, JobState::kQueued);
+}
+
 TEST_F(ReservedOne, ATimeLimitOfSecondsCountsToTheSecond) {
   for (const auto& [limit, starts] : {std::pair(Seconds(50), false), std::pair(Seconds(20), true)}) {
     SetNamed("vision", {"n1"}, Seconds(45), Hours(1));

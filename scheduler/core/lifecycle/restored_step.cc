@@ -4,6 +4,7 @@
 #include <string>
 
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 
 namespace glim::core {
@@ -42,6 +43,7 @@ void SeeRestored(Changes& changes, AttemptId id, const std::vector<const Task*>&
   const Attempt& attempt = changes.attempt(id);
   if (attempt.state != AttemptState::kRunning || attempt.base.step < 0) return;
   const Restored restored = RestoredBy(tasks);
+  if (Planted(PlantedBug::kDamagedSaveIsFree)) return;
   const bool moves_on = attempt.last_step >= 0 || attempt.durable_step >= 0;
   if (restored.step < 0 || restored.step >= attempt.base.step || (!restored.all && !moves_on)) return;
   const std::int64_t lost = std::max<std::int64_t>(0, LostDownTo(changes, attempt) - restored.step);

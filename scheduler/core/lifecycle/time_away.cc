@@ -4,6 +4,7 @@
 
 #include "scheduler/core/lifecycle/agreement_machine.h"
 #include "scheduler/core/lifecycle/heard.h"
+#include "scheduler/core/model/planted.h"
 
 namespace glim::core {
 namespace {
@@ -18,8 +19,8 @@ TimePoint UnheardFrom(const Policy& policy, TimePoint since, TimePoint heard) {
 Duration Unheard(const Changes& changes, const Attempt& attempt, NodeId id, Duration away, TimePoint since) {
   TimePoint until = changes.now();
   for (const NodeId other : attempt.nodes) {
-    if (other == id || Speaks(changes.state(), other)) continue;
-    until = std::min(until, UnheardFrom(changes.policy(), since, HeardAt(changes.state(), other)));
+    if (other == id || !IsThere(changes.state(), attempt, other) || Speaks(changes.state(), other)) continue;
+    until = std::min(until, UnheardFrom(changes.policy(), since, SpokeAt(changes.state(), other)));
   }
   const TimePoint from = UnheardFrom(changes.policy(), since, changes.now() - away);
   return std::max(Duration{}, until - from);
@@ -37,6 +38,9 @@ void GiveTimeAway(Changes& changes, NodeId id, Duration away, bool returns) {
     const Duration unheard = Unheard(changes, *attempt, id, away, std::max(attempt->stop_at, leader));
     changes.EditAttempt(attempt->id,
                         [&](Attempt& row) { row.stop_at = std::min(changes.now(), row.stop_at + unheard); });
+    if (Planted(PlantedBug::kStopBeginsAgain)) {
+      changes.EditAttempt(attempt->id, [&](Attempt& row) { row.stop_at = changes.now(); });
+    }
     return;
   }
   if (attempt->state == AttemptState::kStarting) {
@@ -44,7 +48,7 @@ void GiveTimeAway(Changes& changes, NodeId id, Duration away, bool returns) {
     const TimePoint moved = StartSince(changes.state(), *attempt) + Unheard(changes, *attempt, id, away, began);
     changes.watch().attempts[attempt->id].last = std::min(changes.now(), moved);
   }
-  if (const Agreement* open = attempt->open_agreement()) {
+  if (const Agreement* open = attempt->open_agreement(); open && !Planted(PlantedBug::kTimeAwayCounts)) {
     const TimePoint asked = std::max({open->requested_at, open->agreed_at, leader});
     ExtendAgreement(changes, attempt->id, Unheard(changes, *attempt, id, away, asked));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/planted.h"
 
 namespace glim::core {
 namespace {
@@ -38,10 +39,12 @@ bool MayBeJudged(const ClusterState& state, const Attempt& attempt) {
 TimePoint RestoreBy(const Changes& changes, const Attempt& attempt) {
   if (!IsRestoring(changes.state(), attempt)) return {};
   const Duration measured = changes.job(attempt.id.job).restore_cost * kRestores;
+  if (Planted(PlantedBug::kHangBeforeRestore)) return changes.now() + Hours(1);
   return attempt.running_at + std::max(changes.policy().health.no_progress_min, measured);
 }
 
 bool AllNodesAreHeard(const Changes& changes, const Attempt& attempt) {
+  if (Planted(PlantedBug::kSilenceIsHang)) return true;
   const auto& liveness = changes.state().liveness;
   return std::all_of(attempt.nodes.begin(), attempt.nodes.end(), [&](NodeId node) {
     const auto live = liveness.find(node);

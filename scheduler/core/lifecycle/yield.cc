@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scheduler/core/model/interrupt_terms.h"
+#include "scheduler/core/model/planted.h"
 
 namespace glim::core {
 namespace {
@@ -42,6 +43,7 @@ bool WasShort(const Policy& policy, const Job& job, const Attempt& ended) {
 }
 
 bool DidNothing(const Policy& policy, const Job& job, const Attempt& ended) {
+  if (Planted(PlantedBug::kYieldStorm)) return ended.last_step < 0;
   return ended.durable_step <= ended.base.step && WasShort(policy, job, ended);
 }
 

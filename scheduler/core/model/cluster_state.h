@@ -100,6 +100,7 @@ struct Liveness {
   std::uint64_t session = 0;                         // of the stream it talks through; 0: none
   TimePoint last_heard;                              // or when the present leader began
   std::shared_ptr<const NodeInventory> inventory{};  // as its agent told it to this leader; null: it has not
+  TimePoint refused_since{};  // its agent is refused: its last word before that, for it was told nothing since; 0: not
 };
 
 // Of a live attempt: which shards of which saves its ranks have reported, of those behind its durable step.

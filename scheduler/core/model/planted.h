@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "scheduler/core/model/planted.h"
+
 namespace glim::core {
 
 enum class PlantedBug : std::uint8_t {
@@ -33,6 +35,18 @@ enum class PlantedBug : std::uint8_t {
   kHealthEventTwice,       // a health event that was taken in acts again when it is told again
   kProbeWithoutControl,    // who reaches nobody has a say in whether a node can be reached
   kCutFailsJob,            // ranks that lost contact with each other have failed by themselves
+  kTimeAwayCounts,         // a grace goes on while a node does not hear of it
+  kKnockIsAWord,           // an agent that is refused was told of what was ordered meanwhile
+  kStopBeginsAgain,        // a stop has all of its time again whenever an agent comes back
+  kWithdrawnTooLate,       // an interrupt is withdrawn though a rank has left for it
+  kHangBeforeRestore,      // who has not said that it got its save is never looked at
+  kSilenceIsHang,          // who is not heard stands still
+  kYieldStorm,             // who reported a step has done something
+  kDamagedSaveIsFree,      // who went on from an earlier step than its save has lost nothing
+  kStepBegunIsLost,        // the step that was begun counts as lost
+  kClaimIsReceipt,         // what an agent says that it runs, it was given
+  kClaimTakenBack,         // who waits for a node before a reservation must leave it at once, and is given it again
+  kPlanLooksOnce,          // a plan is one pass, and a decision is several
   kUnheardProbe,           // who was asked and has said nothing counts as one that does not reach the node
 };
 

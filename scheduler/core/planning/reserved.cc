@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "scheduler/core/model/interrupt_terms.h"
+#include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/planning/reserved_share.h"
 
@@ -119,12 +120,20 @@ void Reserved::ChooseLeaves() {
         if (!attempt || LeavesAnyway(*attempt)) continue;
         const Job& job = *state_.FindJob(has.job);
         if (IsOf(row, job.team)) continue;
-        const TimePoint limit = policy_.enforce_time_limits ? LimitAt(job, *attempt) : TimePoint{};
-        const bool over_by_then = limit && limit <= row.begins_at;
-        AskAt(has, row, over_by_then ? row.begins_at : row.begins_at - LeaveLead(policy_, job));
+        AskAt(has, row, row.begins_at - LeadOf(job, *attempt, row));
       }
     }
   }
+}
+
+Duration Reserved::LeadOf(const Job& job, const Attempt& attempt, const Reservation& row) const {
+  const Duration lead = LeaveLead(policy_, job);
+  if (!policy_.enforce_time_limits || job.spec->time_limit.ms <= 0) return lead;
+  // Who waits for its nodes keeps them as long as they would be given to it (StandingOf): its whole limit fits.
+  if (attempt.state == AttemptState::kClaimed && !Planted(PlantedBug::kClaimTakenBack))
+    return std::min(lead, job.spec->time_limit - Milliseconds(1));
+  const TimePoint limit = LimitAt(job, attempt);
+  return limit && limit <= row.begins_at ? Duration{} : lead;
 }
 
 ReservedFor Reserved::StandingOf(const Reservation& row, const Job& job) const {
@@ -135,7 +144,7 @@ ReservedFor Reserved::StandingOf(const Reservation& row, const Job& job) const {
   if (limit.ms > 0 && now_ + limit <= begins) return ReservedFor::kOpen;
   // Its whole grace, whatever is learnt: who was asked to leave just now would come back for some seconds otherwise.
   const Duration grace = GraceOf(policy_, *job.spec, job.priority).grace;
-  if (now_ + UsefulRun(policy_, job) + grace > begins) return ReservedFor::kClosed;
+  if (now_ + UsefulRun(policy_, job) + grace >= begins) return ReservedFor::kClosed;
   const ServiceHistory& history = state_.index().history;
   if (history.observed() < kEndsKnownLeast) return ReservedFor::kAvoid;
   const Duration likely = history.RemainingOf(KindOf(job), ServiceBucket(job.service)).p50;

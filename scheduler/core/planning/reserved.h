@@ -62,6 +62,7 @@ class Reserved {
   void Choose();
   void ChooseLeaves();
   void AskAt(AttemptId attempt, const Reservation& row, TimePoint at);
+  Duration LeadOf(const Job& job, const Attempt& attempt, const Reservation& row) const;
   std::vector<NodeId> Named(const Reservation& row) const;
   std::vector<NodeId> Share(const Reservation& row, bool exact) const;
   std::set<NodeId> TakenBeside(const Reservation& row) const;

@@ -22,7 +22,10 @@ enum class Aspect : std::uint64_t {
   kLinks,
   kHealth,
   kMeasuring,
-  kReach
+  kReach,
+  kRanks,
+  kOutages,
+  kShape
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

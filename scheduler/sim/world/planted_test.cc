@@ -66,6 +66,18 @@ const Bug kBugs[] = {
     {PlantedBug::kProbeWithoutControl, "ProbeWithoutControl", "was called lost, and others could reach it"},
     {PlantedBug::kUnheardProbe, "UnheardProbe", "was called lost, and others could reach it"},
     {PlantedBug::kCutFailsJob, "CutFailsJob", "failed by a cut"},
+    {PlantedBug::kTimeAwayCounts, "TimeAwayCounts", "was killed with a grace of"},
+    {PlantedBug::kKnockIsAWord, "KnockIsAWord", "was killed with a grace of"},
+    {PlantedBug::kStopBeginsAgain, "StopBeginsAgain", "was stopped, is still there after"},
+    {PlantedBug::kWithdrawnTooLate, "WithdrawnTooLate", "a rank of it has left", {"it is called succeeded"}},
+    {PlantedBug::kHangBeforeRestore, "HangBeforeRestore", "and nobody has noticed"},
+    {PlantedBug::kSilenceIsHang, "SilenceIsHang", "it was stopped for standing still", {"was warned of idle GPUs"}},
+    {PlantedBug::kYieldStorm, "YieldStorm", "attempts in 10 minutes left by themselves"},
+    {PlantedBug::kDamagedSaveIsFree, "DamagedSaveIsFree", "and it had told of step"},
+    {PlantedBug::kStepBegunIsLost, "StepBegunIsLost", "steps are told as lost, and"},
+    {PlantedBug::kClaimIsReceipt, "ClaimIsReceipt", "had been asked for nothing"},
+    {PlantedBug::kClaimTakenBack, "ClaimTakenBack", "and lost them at once"},
+    {PlantedBug::kPlanLooksOnce, "PlanLooksOnce", "a plan said that"},
     {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 

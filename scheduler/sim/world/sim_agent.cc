@@ -93,6 +93,7 @@ bool SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::ve
     }
     SimTask& task = known->second;
     if (task.phase == TaskPhase::kReleased) continue;
+    if (wanted.interrupt) world_.told(wanted.id, wanted.agreement.id);
     if (wanted.interrupt && task.run) task.run->Interrupted(wanted.id.index, wanted.agreement);
     task.agreement = wanted.interrupt ? std::optional(wanted.agreement) : std::nullopt;
     if (wanted.stop && !task.stopping) Stop(wanted.id);
@@ -120,6 +121,7 @@ void SimAgent::Launch(const SentTask& wanted) {
     return;
   }
   if (wanted.interrupt) task.agreement = wanted.agreement;
+  if (wanted.interrupt) world_.told(wanted.id, wanted.agreement.id);
   ReportSoon();
   const core::JobId job = wanted.id.attempt.job;
   if (core::IsShared(wanted.base) || wanted.in_memory || HasSave(job, wanted.base.local)) {
@@ -133,11 +135,14 @@ bool SimAgent::StartFails(const JobScript& script, SimTask& task) {
   task.job_fault = script.start_fault == StartFault::kOwn;
   task.path_missing = script.start_fault == StartFault::kPathNowhere ||
                       (script.start_fault == StartFault::kPathOfSomeNodes && trouble_.lacks_path);
+  const bool names_path = script.start_fault == StartFault::kPathOfSomeNodes;
+  task.path_hangs = names_path && trouble_.path_hangs && !task.path_missing;
+  world_.met.hung_paths += task.path_hangs;
   world_.met.own_faults += task.job_fault;
   world_.met.missing_paths += task.path_missing;
   world_.met.full_disk_starts += trouble_.disk_full;
   const bool chance = script.start_fails_one_in > 0 && world_.rng.OneIn(script.start_fails_one_in);
-  return chance || task.job_fault || task.path_missing || trouble_.disk_full;
+  return chance || task.job_fault || task.path_missing || task.path_hangs || trouble_.disk_full;
 }
 
 bool SimAgent::CanSave() {
@@ -204,6 +209,11 @@ void SimAgent::Stop(core::TaskId id) {
 void SimAgent::Kill(core::TaskId id) {
   const auto it = tasks_.find(id);
   if (it == tasks_.end() || it->second.phase == TaskPhase::kReleased) return;
+  if (trouble_.keeps) {
+    ++world_.met.kept_tasks;
+    world_.timeline.After(Seconds(5), [this, id] { Kill(id); });
+    return;
+  }
   if (it->second.run) it->second.run->Killed(id.index);
   Release(id);
 }
@@ -250,9 +260,12 @@ void SimAgent::SendReport() {
     seen.start_failed = task.start_failed;
     seen.job_fault = task.job_fault;
     seen.path_missing = task.path_missing;
+    if (task.path_hangs) seen.hung_path = "/data";
     seen.save_missing = task.save_missing;
     seen.copied_bytes = task.copied_bytes;
     if (task.run) {
+      seen.activity_at = task.run->last_sign();
+      seen.gpu_busy_at = task.run->last_busy();
       seen.ranks = task.run->RanksOf(id.index);
       for (const core::Rank& rank : seen.ranks) {
         for (const core::SavedShard& save : rank.saves) {
@@ -263,6 +276,12 @@ void SimAgent::SendReport() {
       if (task.run->Exited(id.index)) gone.push_back(id);
     }
     report.tasks.push_back(std::move(seen));
+  }
+  for (const core::AttemptId claim : claims_) {
+    if (tasks_.contains({claim, 0})) continue;
+    core::ObservedTask& made_up = report.tasks.emplace_back();  // it cannot make up a receipt
+    made_up.id = {claim, 0};
+    made_up.phase = TaskPhase::kRunning;
   }
   if (session_) {
     report_lands_ = std::max(report_lands_, world_.timeline.now() + Milliseconds(world_.rng.Between(0, 40)));

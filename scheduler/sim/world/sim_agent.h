@@ -35,12 +35,14 @@ struct Trouble {
   Duration slow;            // a start takes that much longer
   bool disk_full = false;   // nothing can be started or saved there, and its agent remembers nothing of an order
   bool lacks_path = false;  // a file system is not mounted there
+  bool keeps = false;       // what is killed there does not go
+  bool path_hangs = false;  // a file system does not answer there
 };
 
 // Starts and saves that met trouble.
 struct TroublesMet {
   std::uint64_t hung_starts = 0, slow_starts = 0, full_disk_starts = 0, full_disk_saves = 0;
-  std::uint64_t missing_paths = 0, own_faults = 0;
+  std::uint64_t missing_paths = 0, own_faults = 0, kept_tasks = 0, hung_paths = 0;
 };
 
 class SimAgent {
@@ -54,7 +56,8 @@ class SimAgent {
     std::function<const JobScript&(core::JobId)> script;
     // Whether some agent that can be reached has the save.
     std::function<bool(core::NodeId reader, core::JobId, const core::Checkpoint&)> fetch;
-    std::function<void(core::NodeId, const SentTask&)> launched;  // before anything of it is started
+    std::function<void(core::NodeId, const SentTask&)> launched;      // before anything of it is started
+    std::function<void(core::TaskId, std::uint32_t agreement)> told;  // of an interrupt
     std::function<void(const std::string&)> violation;
     std::function<std::vector<core::ProbeResult>(core::NodeId)> reached;  // what it has found of others
     Duration kill_after_term;
@@ -88,6 +91,8 @@ class SimAgent {
   void Find(core::HealthReading found);
   void SetCondition(const core::HealthCondition& condition, bool is_so);
   void Mend() { conditions_.clear(); }
+  // It says that it runs these, too, from now on.
+  void Claim(std::vector<core::AttemptId> attempts) { claims_ = std::move(attempts); }
   // Whether a save can be laid into this machine's own checkpoint folder.
   bool CanSave();
   // Something of this task changed: report soon.
@@ -102,6 +107,7 @@ class SimAgent {
     bool start_failed = false;
     bool job_fault = false;
     bool path_missing = false;
+    bool path_hangs = false;
     bool stopping = false;
     bool leaving_node = false;  // its release is on the way
     bool save_missing = false;
@@ -130,6 +136,7 @@ class SimAgent {
   std::vector<core::HealthReading> found_;
   std::vector<core::HealthCondition> conditions_;
   std::map<core::TaskId, SimTask> tasks_;
+  std::vector<core::AttemptId> claims_;
   std::set<std::pair<core::JobId, std::string>> disk_;  // outlives the agent and the machine's reboots
   bool report_due_ = false;
   TimePoint report_lands_;  // reports of one stream arrive in order

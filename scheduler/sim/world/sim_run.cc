@@ -1,10 +1,23 @@
 #include "scheduler/sim/world/sim_run.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace glim::sim {
 
 using core::AgreementState;
+
+namespace {
+
+// What a rank may say at most (server/convert/report_convert.cc): all that would protect its job.
+constexpr Duration kBoast = Hours(24);
+
+std::int64_t BeginsFrom(core::AttemptId id, const JobScript& script, std::int64_t base_step) {
+  if (script.restores_short == 0 || base_step < 0 || id.number % 2 != 0) return base_step;
+  return std::max<std::int64_t>(0, base_step - script.restores_short);
+}
+
+}  // namespace
 
 SimRun::SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,
                Hooks hooks)
@@ -13,8 +26,11 @@ SimRun::SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_st
       timeline_(timeline),
       rng_(rng),
       hooks_(std::move(hooks)),
-      started_(base_step),
-      done_(base_step) {
+      started_(BeginsFrom(id, script, base_step)),
+      done_(started_),
+      began_from_(started_),
+      sign_(timeline.now()),
+      busy_(sign_) {
   ranks_.resize(script_.spec.nodes * per_node());
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r].seen.rank = r;
 }
@@ -24,13 +40,18 @@ bool SimRun::Impolite(std::uint32_t rank) const { return rank + 1 == ranks_.size
 void SimRun::TaskRunning(std::uint32_t index) {
   for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
     ranks_[r].seen.connected = ranks_[r].seen.greeted = true;
-    if (started_ >= 0) ranks_[r].seen.restored_step = started_;
+    if (started_ >= 0 && !StandsStill()) ranks_[r].seen.restored_step = started_;
+    if (script_.boasts) ranks_[r].seen.restore_time = kBoast;
   }
-  if (++running_ == script_.spec.nodes) TryStep();
+  sign_ = timeline_.now();
+  busy_ = sign_;
+  if (++running_ < script_.spec.nodes) return;
+  if (StandsStill()) return Talk();
+  TryStep();
 }
 
 void SimRun::TryStep() {
-  if (stepping_ || running_ < script_.spec.nodes) return;
+  if (stepping_ || yielding_ || running_ < script_.spec.nodes || StandsStill()) return;
   if (started_ + 1 >= script_.steps) {
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       if (ranks_[r].dead || ranks_[r].seen.finished) continue;
@@ -60,8 +81,10 @@ void SimRun::StepDone() {
   done_ = started_;
   for (SimRank& rank : ranks_) {
     rank.seen.step = done_;
-    rank.seen.step_time = script_.step_time;
+    rank.seen.step_time = script_.boasts ? kBoast : script_.step_time;
   }
+  sign_ = busy_ = timeline_.now();
+  if (StandsStill()) return Talk();
   if (done_ == script_.fails_at_step) {
     Exit(0, script_.fail_code);
     return;
@@ -71,8 +94,54 @@ void SimRun::StepDone() {
   } else if (rng_.OneIn(8)) {
     Changed(0);  // progress reaches the scheduler now and then
   }
+  if (YieldIfDue()) return;
   LeaveIfDue();
   TryStep();
+}
+
+// Whoever has done this step, or begun, stands still from then on: it answers nobody, and only a signal ends it.
+bool SimRun::StandsStill() const {
+  if (script_.hangs_at_step == kGoesOn) return false;
+  // Its first attempt has something to be restored by the others.
+  if (script_.hangs_at_step == kBeforeSteps) return id_.number > 1 && id_.number <= 1 + script_.odd_attempts;
+  return id_.number <= script_.odd_attempts && done_ == script_.hangs_at_step;
+}
+
+bool SimRun::HasLeft() const {
+  return std::any_of(ranks_.begin(), ranks_.end(), [](const SimRank& rank) {
+    return !rank.seen.finished && (rank.seen.leaving || rank.seen.exited);
+  });
+}
+
+void SimRun::Talk() {
+  if (!script_.talks || ranks_[0].dead) return;
+  sign_ = timeline_.now();
+  timeline_.After(Seconds(3), [this] { Talk(); });
+}
+
+bool SimRun::YieldIfDue() {
+  if (script_.yields_after == 0 || id_.number > script_.odd_attempts) return false;
+  const bool asked = std::any_of(ranks_.begin(), ranks_.end(), [](const SimRank& r) { return r.agreement != 0; });
+  if (asked || yielding_ || done_ - began_from_ < script_.yields_after) return false;
+  yielding_ = true;
+  if (script_.yields_saved) SaveAt(done_, script_.save_time);
+  timeline_.After(script_.save_time + Milliseconds(1), [this] {
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+      if (ranks_[r].dead || ranks_[r].seen.leaving) continue;
+      ranks_[r].seen.yielded = true;
+      Leave(r);
+    }
+  });
+  return true;
+}
+
+// It saw the flag when it looked; what was taken back by then it never saw.
+void SimRun::LeaveAtOnce(std::uint32_t r, std::uint32_t agreement) {
+  timeline_.After(Milliseconds(rng_.Between(50, 8000)), [this, r, agreement] {
+    if (ranks_[r].withdrawn >= agreement) return;
+    if (r == 0 && done_ > began_from_) SaveAt(done_, script_.save_time);
+    timeline_.After((r == 0 ? script_.save_time : Duration{}) + Milliseconds(1), [this, r] { Leave(r); });
+  });
 }
 
 void SimRun::Interrupted(std::uint32_t index, const core::Agreement& agreement) {
@@ -81,7 +150,8 @@ void SimRun::Interrupted(std::uint32_t index, const core::Agreement& agreement) 
   }
   for (std::uint32_t r = index * per_node(); r < (index + 1) * per_node(); ++r) {
     SimRank& rank = ranks_[r];
-    if (rank.dead || rank.seen.exited) continue;
+    if (rank.dead || rank.seen.exited || rank.seen.leaving) continue;
+    if (StandsStill() && agreement.state != AgreementState::kSignalled) continue;
     const Manners manners = Impolite(r) ? script_.manners : Manners::kPrompt;
     if (agreement.state == AgreementState::kSignalled) {
       if (rank.agreement == agreement.id || manners == Manners::kNever) continue;
@@ -90,6 +160,8 @@ void SimRun::Interrupted(std::uint32_t index, const core::Agreement& agreement) 
     } else if (agreement.state == AgreementState::kWithdrawn) {
       rank.cap = -1;
       rank.withdrawn = std::max(rank.withdrawn, agreement.id);
+    } else if (script_.leaves_at_once) {
+      if (std::exchange(rank.agreement, agreement.id) != agreement.id) LeaveAtOnce(r, agreement.id);
     } else if (agreement.state == AgreementState::kAgreed) {
       if (rank.stop_step && rank.agreement == agreement.id && *rank.stop_step != agreement.stop_step)
         hooks_.violation("S changed");
@@ -135,7 +207,7 @@ void SimRun::SaveAt(std::int64_t step, Duration took) {
     SimRank& rank_zero = ranks_[0];
     if (rank_zero.dead || rank_zero.seen.exited) return;
     if (script_.own_folder && !hooks_.can_save(0)) return;  // it failed, and nobody is told of a save
-    core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, 0, 1, took, {}};
+    core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, 0, 1, script_.boasts ? kBoast : took, {}};
     if (script_.own_folder) save.local = "attempt-" + std::to_string(id_.number) + "/" + std::to_string(step);
     rank_zero.seen.saves.push_back(std::move(save));
     if (rank_zero.seen.saves.size() > 4) rank_zero.seen.saves.erase(rank_zero.seen.saves.begin());
@@ -144,7 +216,7 @@ void SimRun::SaveAt(std::int64_t step, Duration took) {
 }
 
 void SimRun::LeaveIfDue() {
-  if (stepping_) return;
+  if (stepping_ || yielding_ || StandsStill()) return;
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     SimRank& rank = ranks_[r];
     const bool through = rank.stop_step && done_ >= *rank.stop_step;
@@ -160,7 +232,7 @@ void SimRun::LeaveIfDue() {
     rank.cap = done_;  // rank 0 saves, and then leaves
     if (rank.agreement == 0xffffffff) continue;
     rank.agreement = 0xffffffff;
-    if (script_.extends) rank.seen.extend = script_.spec.max_grace;
+    if (script_.extends) rank.seen.extend = script_.boasts ? kBoast : script_.spec.max_grace;
     SaveAt(done_, script_.save_time);
     timeline_.After(script_.save_time + Milliseconds(1), [this] { Leave(0); });
   }

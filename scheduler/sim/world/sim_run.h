@@ -41,6 +41,14 @@ class SimRun {
   void Killed(std::uint32_t index);
 
   std::vector<core::Rank> RanksOf(std::uint32_t index) const;
+  const JobScript& script() const { return script_; }
+  std::int64_t steps() const { return script_.steps; }
+  std::int64_t done() const { return done_; }              // the last step complete
+  std::int64_t began_from() const { return began_from_; }  // the step before its first one
+  bool HasDoneAll() const { return done_ + 1 >= script_.steps; }
+  bool HasLeft() const;                          // a rank of it has, before the work was done
+  TimePoint last_sign() const { return sign_; }  // when somebody could last see that it lives
+  TimePoint last_busy() const { return busy_; }  // likewise, that it uses its GPUs
   bool Exited(std::uint32_t index) const;
   std::int32_t ExitCode(std::uint32_t index) const;
 
@@ -66,7 +74,14 @@ class SimRun {
   void LeaveIfDue();
   void Leave(std::uint32_t rank);
   void Exit(std::uint32_t rank, std::int32_t code, const std::string& cause = "");
-  void Changed(std::uint32_t rank) { hooks_.changed(IndexOf(rank)); }
+  void LeaveAtOnce(std::uint32_t rank, std::uint32_t agreement);
+  bool YieldIfDue();
+  bool StandsStill() const;
+  void Talk();
+  void Changed(std::uint32_t rank) {
+    sign_ = timeline_.now();
+    hooks_.changed(IndexOf(rank));
+  }
 
   const core::AttemptId id_;
   const JobScript script_;
@@ -78,6 +93,9 @@ class SimRun {
   std::int64_t started_;  // the last step begun
   std::int64_t done_;     // the last step complete
   bool stepping_ = false;
+  bool yielding_ = false;
+  const std::int64_t began_from_;
+  TimePoint sign_, busy_;
 };
 
 }  // namespace glim::sim

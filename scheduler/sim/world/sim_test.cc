@@ -137,6 +137,17 @@ TEST(Simulation, ReachesEveryFault) {
                            "health_out",
                            "found_good",
                            "found_bad",
+                           "store_outages",
+                           "flaps",
+                           "false_claims",
+                           "plans",
+                           "stalls",
+                           "hangs",
+                           "yields",
+                           "damaged_saves",
+                           "idle_warnings",
+                           "hung_paths",
+                           "kept_tasks",
                            "gpu_failures",
                            "network_failures"}) {
     EXPECT_GT(sums.at(name), 0u) << name;

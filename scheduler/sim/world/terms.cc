@@ -6,13 +6,43 @@
 
 namespace glim::sim {
 
-Terms::Terms(std::uint64_t seed) : terms_(RngOf(seed, Aspect::kTerms)), starts_(RngOf(seed, Aspect::kStarts)) {}
+Terms::Terms(std::uint64_t seed)
+    : terms_(RngOf(seed, Aspect::kTerms)), starts_(RngOf(seed, Aspect::kStarts)), ranks_(RngOf(seed, Aspect::kRanks)) {}
 
 void Terms::Widen(JobScript& script, const core::Policy& policy) {
   if (terms_.OneIn(6)) LongGrace(script, policy);
   if (starts_.OneIn(25)) script.start_fault = StartFault::kOwn;
   if (starts_.OneIn(25)) script.start_fault = StartFault::kPathNowhere;
   if (starts_.OneIn(5)) script.start_fault = StartFault::kPathOfSomeNodes;
+  if (ranks_.OneIn(3)) Odd(script, policy);
+}
+
+void Terms::Odd(JobScript& script, const core::Policy& policy) {
+  if (script.plain) return;  // it says nothing, and so nothing odd
+  core::JobSpec& spec = script.spec;
+  script.odd_attempts = static_cast<std::uint32_t>(ranks_.Between(1, 3));
+  switch (ranks_.Between(0, 7)) {
+    case 0:
+    case 1: script.leaves_at_once = spec.interrupt_mode != core::InterruptMode::kSignal; break;
+    case 2:
+      script.yields_after = ranks_.Between(1, 8);
+      script.yields_saved = ranks_.OneIn(3);
+      script.odd_attempts = static_cast<std::uint32_t>(ranks_.Between(1, 15));
+      if (ranks_.OneIn(2)) spec.restart_backoff = Seconds(ranks_.Between(0, 5));
+      break;
+    case 3:
+    case 4:
+      script.hangs_at_step = ranks_.OneIn(2) ? kBeforeSteps : ranks_.Between(0, script.steps);
+      spec.no_progress = Seconds(ranks_.Between(5, 120));
+      spec.restart_on.push_back("hang");
+      break;
+    case 5:  // only who is suspended for it comes to an end
+      script.talks = policy.health.idle_gpus.suspend_after.ms > 0;
+      if (script.talks) script.hangs_at_step = ranks_.OneIn(2) ? kBeforeSteps : ranks_.Between(0, script.steps);
+      break;
+    case 6: script.restores_short = ranks_.Between(1, 6); break;
+    default: script.boasts = true;
+  }
 }
 
 void Terms::LongGrace(JobScript& script, const core::Policy& policy) {

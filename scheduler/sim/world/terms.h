@@ -1,5 +1,5 @@
 // Jobs with unusual terms, by seed: graces near the caps of the policy, saves that need them, extensions, limits
-// beside; and starts that fail by the job's own fault. Single-threaded.
+// beside; starts that fail by the job's own fault; and ranks that leave, stand still or say what is not so. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,11 @@ class Terms {
 
  private:
   void LongGrace(JobScript& script, const core::Policy& policy);
+  void Odd(JobScript& script, const core::Policy& policy);
 
   Rng terms_;
   Rng starts_;
+  Rng ranks_;
 };
 
 // A reload: lower caps, or those of before; another quantum and starvation bound; links that carry more.

@@ -83,7 +83,10 @@ void Truth::See(const Job& row) {
   const bool is_the_same = row.durable.step == job.durable.step && row.durable.attempt == job.durable.attempt;
   if (is_the_same || row.durable.step < job.durable.step) {
     const bool waits = row.spec->if_unreachable == core::IfUnreachable::kWait;
-    const bool may_go_back = IsLost(job.durable) && (!waits || IsRemoved(job.durable));
+    const bool lost = IsLost(job.durable) && (!waits || IsRemoved(job.durable));
+    const auto began = began_from_({row.id, row.attempts});
+    const bool damaged = began && *began < job.durable.step && *began <= row.durable.step;
+    const bool may_go_back = lost || damaged;
     Expect(is_the_same || may_go_back, "its job's newest save went back", {row.id, row.attempts});
     job.durable = row.durable;
     return;
@@ -116,6 +119,7 @@ void Truth::See(const Attempt& row) {
       attempt.base = jobs_[row.id.job].durable;
       attempt.started = true;
     }
+    if (row.base.step < attempt.base.step && began_from_(row.id) == row.base.step) attempt.base = row.base;
     Expect(row.base == attempt.base, "it does not go on from the save that was its job's newest at its start", row.id);
   }
   JobTruth& job = jobs_[row.id.job];

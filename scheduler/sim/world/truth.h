@@ -5,8 +5,8 @@
 //     committed, row by row
 //   - S, once committed for an agreement, stays
 //   - a job's newest save comes from an attempt that has not ended, and goes back only when every node that has it is
-//     lost and its spec does not wait for them; an attempt goes on from what was its job's newest save when it started,
-//     and from nothing else afterwards
+//     lost and its spec does not wait for them, or when it is damaged and its ranks went on from an earlier step; an
+//     attempt goes on from what was its job's newest save when it started, or from such a step, and from nothing else
 //   - every GPU-millisecond that a holder had of a node is in the ledger of exactly one job, under the same use
 //   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit
 //     has run for that long, and none starts that has
@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -32,7 +33,10 @@ namespace glim::sim {
 
 class Truth {
  public:
-  explicit Truth(std::function<void(const std::string&)> violation) : violation_(std::move(violation)) {}
+  // `began_from`: the step that the attempt's ranks really went on from; nothing: it never had any.
+  using BeganFrom = std::function<std::optional<std::int64_t>(core::AttemptId)>;
+  Truth(std::function<void(const std::string&)> violation, BeganFrom began_from)
+      : violation_(std::move(violation)), began_from_(std::move(began_from)) {}
 
   // Their user has been told their ids. False for an id that had been given out before.
   bool Acknowledged(core::JobId job);
@@ -85,6 +89,7 @@ class Truth {
   void Expect(bool holds, const char* what, core::AttemptId attempt);
 
   const std::function<void(const std::string&)> violation_;
+  const BeganFrom began_from_;
   core::ClassDurations caps_;
   TimePoint now_;  // of the newest commit
   std::set<core::JobId> unfinished_;

@@ -21,8 +21,10 @@ enum class StartFault : std::uint8_t {
   kNone,
   kOwn,              // no node would do better, and its agent says so
   kPathNowhere,      // it names a path that no node has
-  kPathOfSomeNodes,  // it names a path that a node may lack (Trouble)
+  kPathOfSomeNodes,  // it names a path that a node may lack, or that does not answer there (Trouble)
 };
+
+inline constexpr std::int64_t kGoesOn = -2, kBeforeSteps = -1;
 
 // What a job does, beyond its spec. A pure function of (world seed, job's place in the workload).
 struct JobScript {
@@ -40,6 +42,15 @@ struct JobScript {
   bool own_folder = false;               // it saves into the own checkpoint folder of its first node
   StartFault start_fault = StartFault::kNone;
   bool extends = false;  // asked to leave, it asks for all of its max_grace
+  // What ranks do that nobody asked for.
+  bool leaves_at_once = false;           // asked by the flag, each leaves when it looks next, and agrees on nothing
+  std::int64_t yields_after = 0;         // steps of an attempt, after which it leaves by itself; 0: it does not
+  bool yields_saved = false;             // having saved
+  std::int64_t hangs_at_step = kGoesOn;  // having done that step they stand still; kBeforeSteps: when they have begun
+  bool talks = false;  // standing still, it prints all the same: nothing is seen of it but that its GPUs are idle
+  std::uint32_t odd_attempts = 0;   // in how many of its first attempts it yields or hangs
+  std::int64_t restores_short = 0;  // of every other attempt: so many steps before the save, which was damaged
+  bool boasts = false;              // it says of itself what protects it: restores of a day, graces without end
 };
 
 JobScript MakeScript(Rng& rng, std::uint32_t nodes_max);

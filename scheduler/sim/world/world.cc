@@ -53,9 +53,9 @@ core::Policy MakePolicy(Rng& rng) {
 }  // namespace
 
 World::World(WorldOptions options)
-    : options_(options),
+    : options_(Shaped(options)),
       rng_(options.seed),
-      pools_(options.seed, options.zones * options.leaves_per_zone * options.nodes_per_leaf),
+      pools_(options.seed, options_.zones * options_.leaves_per_zone * options_.nodes_per_leaf),
       terms_(options.seed),
       trouble_rng_(RngOf(options.seed, Aspect::kTroubles)),
       version_rng_(RngOf(options.seed, Aspect::kVersions)),
@@ -68,6 +68,7 @@ World::World(WorldOptions options)
       health_rng_(RngOf(options.seed, Aspect::kHealth)),
       measure_rng_(RngOf(options.seed, Aspect::kMeasuring)),
       reach_rng_(RngOf(options.seed, Aspect::kReach)),
+      outage_rng_(RngOf(options.seed, Aspect::kOutages)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -78,6 +79,7 @@ World::World(WorldOptions options)
   if (options_.crowd > 0) policy_.unfinished_spec_bytes_per_user_max = policy_.unfinished_spec_bytes_max;
   PlanCrowd();
   DrawMeasuring();
+  DrawOutages();
   first_policy_ = policy_;
   truth_.CapsAre(policy_);
   report_.seed = options.seed;
@@ -109,7 +111,10 @@ void World::Post(decltype(core::Event::what) what) {
   timeline_.After(Milliseconds(rng_.OneIn(4) ? rng_.Between(1, 60) : 0), [this] { Drain(); });
 }
 
-TimePoint World::SchedulerNow() const { return timeline_.now() + clock_offset_; }
+// A leader's clock is read once, when it begins, and runs at its own speed from then on.
+TimePoint World::SchedulerNow() const {
+  return timeline_.now() + clock_offset_ + Milliseconds((timeline_.now() - leader_at_).ms * drift_ / 1000);
+}
 
 Status World::Commit(const std::vector<core::Mutation>& mutations) {
   if (std::exchange(crash_before_commit_, false)) return Status(StatusCode::kUnavailable, "the scheduler was killed");
@@ -127,6 +132,8 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
   }
   for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
   truth_.Committed(mutations, SchedulerNow());
+  notices_.Committed(mutations, timeline_.now());
+  work_.Committed(mutations, policy_, timeline_.now());
   processes_.Committed(mutations);
   health_.Committed(mutations);
   return Status::Ok();
@@ -134,7 +141,7 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
 
 void World::Drain() {
   drain_due_ = false;
-  if (inbox_.empty()) return;  // the scheduler it was meant for is gone
+  if (inbox_.empty() || WaitsForStore()) return;  // empty: the scheduler it was meant for is gone
   std::vector<core::Event> batch = std::exchange(inbox_, {});
   const auto scripts = std::exchange(submissions_in_inbox_, {});
   ++report_.batches;
@@ -144,6 +151,7 @@ void World::Drain() {
   core::Tables before;
   if (crash_before_commit_) before = state_->tables();
   begun_.clear();
+  const auto planned = PlanOf(batch);
   const core::DriveResult result = core::Drive(
       *state_, policy_, batch, [&](const std::vector<core::Mutation>& mutations) { return Commit(mutations); });
   if (!result.commit.ok()) {
@@ -162,6 +170,7 @@ void World::Drain() {
       ++report_.jobs;
     }
   }
+  if (!planned.empty()) CheckPlans(planned, result.replies.front());
   Check(batch);
   if (result.planned) {
     CheckTurns(*state_, policy_, last_now_, begun_, [this](const std::string& what) { Violation(what); });
@@ -182,7 +191,8 @@ void World::Drain() {
 
 void World::ArmWake(TimePoint wake_at) {
   if (!wake_at) return;
-  const TimePoint at = std::max(wake_at - clock_offset_, timeline_.now() + Milliseconds(1));
+  const Duration left = std::max(Milliseconds(1), wake_at - SchedulerNow());
+  const TimePoint at = timeline_.now() + Milliseconds(left.ms * 1000 / (1000 + drift_) + (drift_ < 0));
   if (wake_ && at >= wake_ && wake_ > timeline_.now()) return;
   wake_ = at;
   timeline_.At(at, [this, at] {
@@ -317,6 +327,7 @@ WorldReport World::Run() {
   timeline_.After(Minutes(2), [this] { CancelHopeless(); });
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
   BeginWidened();
+  BeginOutages();
   std::uint64_t actions_after = 0;
   while (report_.violations.empty() && timeline_.Step()) {
     if (report_.events < options_.events || !report_.violations.empty()) continue;

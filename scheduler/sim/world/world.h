@@ -8,7 +8,7 @@
 // seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long
 // queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
 // (what machines find in their hardware), world_measure.cc (machines that are measured), world_reach.cc (cables that
-// are pulled, and who notices)
+// are pulled, and who notices), world_outages.cc (agents that come and go, stores that are away, false claims, plans)
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,21 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/core/advice/what_if.h"
 #include "scheduler/core/core.h"
 #include "scheduler/sim/world/aspect.h"
 #include "scheduler/sim/world/health_truth.h"
+#include "scheduler/sim/world/notice_truth.h"
 #include "scheduler/sim/world/pools.h"
 #include "scheduler/sim/world/process_truth.h"
 #include "scheduler/sim/world/reach.h"
 #include "scheduler/sim/world/sim_agent.h"
 #include "scheduler/sim/world/sim_run.h"
+#include "scheduler/sim/world/streams.h"
 #include "scheduler/sim/world/terms.h"
 #include "scheduler/sim/world/timeline.h"
 #include "scheduler/sim/world/truth.h"
+#include "scheduler/sim/world/work_truth.h"
 #include "scheduler/sim/world/workload.h"
 #include "scheduler/sim/world/world_report.h"
 #include "scheduler/store/memory/memory_store.h"
@@ -128,6 +132,20 @@ class World {
   void TellReached(core::NodeId node);
   void SeeFailed(const core::Attempt& row);
   void SeeLost(const core::HistoryEntry& entry);
+  static WorldOptions Shaped(WorldOptions options);
+  void DrawOutages();
+  void BeginOutages();
+  void OutageActs();
+  void LookAround();
+  core::NodeId AnyOtherNode();
+  void SetSession(core::NodeId node, std::uint64_t session);
+  void Flap(core::NodeId node, int times);
+  void KeepTasks(core::NodeId node, Duration lasts);
+  void Claim(core::NodeId node);
+  void SeeRequest(const core::HistoryEntry& request);
+  bool WaitsForStore();
+  std::vector<core::WhatIf::Planned> PlanOf(const std::vector<core::Event>& batch) const;
+  void CheckPlans(const std::vector<core::WhatIf::Planned>& planned, const core::Reply& reply);
   core::User UserAtHome(std::int64_t number) const;
   void DrawRule(core::NodeConnected& hello);
   void RegisterUsers();
@@ -164,6 +182,7 @@ class World {
   Rng health_rng_;
   Rng measure_rng_;
   Rng reach_rng_;
+  Rng outage_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler
@@ -179,6 +198,10 @@ class World {
   std::uint64_t revision_ = 0;
   Duration clock_offset_;    // of the scheduler's clock, which is read once, when a leader begins
   Duration machine_offset_;  // of the machine's, which is set now and then
+  std::int64_t drift_ = 0;   // of the scheduler's clock, thousandths
+  TimePoint leader_at_;      // when the present leader began
+  TimePoint calm_since_;     // the leader has been at work since then
+  TimePoint store_back_;     // the store takes nothing before then
   TimePoint last_now_;
   bool crash_before_commit_ = false;
   bool crash_after_commit_ = false;
@@ -204,7 +227,19 @@ class World {
   std::map<core::JobId, JobScript> scripts_;
   std::map<core::AttemptId, std::optional<core::TaskUser>> task_users_;  // as first sent
   WorldReport report_;
-  Truth truth_{[this](const std::string& what) { Violation(what); }};
+  Streams streams_;
+  Truth truth_{[this](const std::string& what) { Violation(what); },
+               [this](core::AttemptId id) {
+                 const auto run = runs_.find(id);
+                 return run == runs_.end() ? std::nullopt : std::optional(run->second->began_from());
+               }};
+  NoticeTruth notices_{[this](const std::string& what) { Violation(what); },
+                       [this](core::TaskId task) {
+                         const auto run = runs_.find(task.attempt);
+                         return run != runs_.end() && !run->second->Exited(task.index);
+                       },
+                       streams_};
+  WorkTruth work_{[this](const std::string& what) { Violation(what); }, runs_};
   HealthTruth health_{[this](const std::string& what) { Violation(what); }};
   Reach reach_{[this](core::NodeId node) { return hellos_.at(node).name; }};
   ProcessTruth processes_{[this](const std::string& what) { Violation(what); }};

@@ -93,6 +93,7 @@ SimAgent::World World::WorldForAgents() {
           [this](JobId job) -> const JobScript& { return ScriptOf(job); },
           [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
           [this](NodeId node, const SentTask& task) { SeeLaunch(node, task); },
+          [this](core::TaskId task, std::uint32_t agreement) { notices_.Told(task, agreement, timeline_.now()); },
           [this](const std::string& what) { Violation(what); },
           [this](NodeId node) { return reach_.Results(node, timeline_.now()); },
           policy_.kill_after_term,
@@ -129,7 +130,7 @@ void World::Connect(NodeId node) {
   if (reach_.IsOff(node) || !LetsIn(node)) return;  // it comes when the cable is back
   core::NodeConnected hello = hellos_.at(node);
   hello.session = ++session_;
-  agents_.at(node)->SetSession(hello.session);
+  SetSession(node, hello.session);
   desired_lands_[node] = {};
   Post(std::move(hello));
 }
@@ -137,7 +138,7 @@ void World::Connect(NodeId node) {
 void World::Disconnect(NodeId node, Duration away) {
   const std::uint64_t session = agents_.at(node)->session();
   if (!session) return;
-  agents_.at(node)->SetSession(0);
+  SetSession(node, 0);
   Post(core::NodeDisconnected{node, session});
   timeline_.After(away, [this, node] {
     if (!agents_.at(node)->session()) Connect(node);

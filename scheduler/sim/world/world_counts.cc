@@ -34,6 +34,8 @@ void World::CountTroubles() {
   report_.full_disk_saves = met_.full_disk_saves;
   report_.missing_paths = met_.missing_paths;
   report_.own_faults = met_.own_faults;
+  report_.kept_tasks = met_.kept_tasks;
+  report_.hung_paths = met_.hung_paths;
 }
 
 void World::CountEnd(const core::Mutation& mutation) {
@@ -51,6 +53,9 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.node_failures += row.outcome == core::Outcome::kNodeFailure;
     report_.gpu_failures += row.outcome == core::Outcome::kGpuFailure;
     report_.network_failures += row.outcome == core::Outcome::kNetwork;
+    report_.hangs += row.outcome == core::Outcome::kHang;
+    report_.yields +=
+        row.outcome == core::Outcome::kInterrupted && row.stop == core::StopCause::kNone && row.agreements.empty();
     report_.timeouts += row.outcome == core::Outcome::kTimeout;
     CountWidened(row);
     SeeFailed(row);
@@ -59,10 +64,15 @@ void World::CountEnd(const core::Mutation& mutation) {
     report_.nodes_lost += entry->kind == core::HistoryKind::kNodeLost;
     report_.saves_waited_for += entry->kind == core::HistoryKind::kSaveWaitedFor;
     report_.saves_given_up += entry->kind == core::HistoryKind::kSaveGivenUp;
+    report_.damaged_saves += entry->kind == core::HistoryKind::kSaveGivenUp &&
+                             entry->text.starts_with("its ranks did not go on from the save");
+    report_.idle_warnings += entry->kind == core::HistoryKind::kAttemptGpusIdle;
+    report_.stalls += entry->kind == core::HistoryKind::kAttemptStalled;
     report_.outages += entry->kind == core::HistoryKind::kOutageBegan;
     report_.interrupts += entry->kind == core::HistoryKind::kInterruptRequested;
     report_.extended += entry->kind == core::HistoryKind::kGraceExtended;
     if (entry->kind == core::HistoryKind::kInterruptRequested) CountGrace(*entry);
+    if (entry->kind == core::HistoryKind::kInterruptRequested) SeeRequest(*entry);
     report_.cordoned += entry->kind == core::HistoryKind::kNodeCordoned;
     report_.health_events += entry->kind == core::HistoryKind::kHealthEvent;
     report_.health_conditions += entry->kind == core::HistoryKind::kHealthCondition;

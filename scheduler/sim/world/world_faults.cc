@@ -91,7 +91,7 @@ void World::SeeRemoval(const core::Mutation& mutation) {
   const auto* gone = std::get_if<core::DeleteNode>(&mutation);
   if (!gone) return;
   removed_.insert(gone->id);
-  agents_.at(gone->id)->SetSession(0);
+  SetSession(gone->id, 0);
   agents_.at(gone->id)->Reboot();
   core::NodeConnected hello = hellos_.at(gone->id);
   hello.machine_id += "+";
@@ -104,9 +104,13 @@ void World::SeeRemoval(const core::Mutation& mutation) {
 void World::Register(const std::string& name) {
   const auto newcomer = newcomers_.find(name);
   if (newcomer == newcomers_.end()) return;
+  const bool waits = std::any_of(inbox_.begin(), inbox_.end(), [&](const core::Event& event) {
+    const auto* hello = std::get_if<core::NodeConnected>(&event.what);
+    return hello && hello->name == name;
+  });
   core::NodeConnected hello = newcomer->second;
   hello.session = ++session_;
-  Post(std::move(hello));
+  if (!waits) Post(std::move(hello));
   timeline_.After(Seconds(5), [this, name] { Register(name); });
 }
 
@@ -116,10 +120,10 @@ void World::SeeNewcomer(const core::NodeConnected& hello, const core::Reply& rep
   const NodeId id = reply.node;
   hellos_[id] = hello;
   auto agent = std::make_unique<SimAgent>(id, WorldForAgents());
-  agent->SetSession(hello.session);
   std::unique_ptr<SimAgent>& place = agents_[id];
   if (place) replaced_.push_back(std::move(place));
   place = std::move(agent);
+  SetSession(id, hello.session);
   timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
 }
 
@@ -147,7 +151,7 @@ void World::CrashScheduler(const core::Tables& committed) {
   inbox_.clear();
   submissions_in_inbox_.clear();
   wake_ = {};
-  for (const auto& [node, agent] : agents_) agent->SetSession(0);
+  for (const auto& [node, agent] : agents_) SetSession(node, 0);
   auto loaded = store_.Load();
   if (!loaded.ok()) {
     Violation("the store could not be loaded: " + loaded.status().message());
@@ -165,6 +169,8 @@ void World::BeginLeader() {
   if (next_policy_) policy_ = *std::exchange(next_policy_, std::nullopt);
   truth_.CapsAre(policy_);
   if (version_rng_.OneIn(4)) speaks_ = {speaks_.newest, speaks_.newest + 1};  // another release of the scheduler
+  leader_at_ = calm_since_ = timeline_.now();
+  if (drift_ != 0) drift_ = -drift_;  // another machine
   clock_offset_ = std::max(timeline_.now() + machine_offset_, state_->newest) - timeline_.now();
   Post(core::LeaderStarted{});
   for (const auto& [node, agent] : agents_) {

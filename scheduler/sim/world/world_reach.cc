@@ -14,7 +14,7 @@ void World::CutOff(NodeId node, Duration away) {
   if (!agents_.at(node)->session() || reach_.IsOff(node)) return;
   ++report_.cut_off;
   reach_.Off(node, timeline_.now());
-  agents_.at(node)->SetSession(0);
+  SetSession(node, 0);
   if (reach_rng_.OneIn(2)) agents_.at(node)->LoseContact();  // else it is over before anybody gives up
   timeline_.After(away, [this, node] {
     reach_.On(node, timeline_.now());

@@ -31,6 +31,10 @@ struct WorldReport {
   std::uint64_t cut_off = 0;           // machines whose cable was pulled
   std::uint64_t lost_by_probes = 0;    // nodes, as others said that they cannot be reached
   std::uint64_t outages = 0;
+  std::uint64_t store_outages = 0;  // for a moment, or longer
+  std::uint64_t flaps = 0;          // restarts of agents that come and go
+  std::uint64_t false_claims = 0;   // agents that said that they run what they do not
+  std::uint64_t plans = 0;          // jobs of which it was said before their submission what would become of them
   std::uint64_t scheduler_restarts = 0;
   std::uint64_t agent_restarts = 0;
   std::uint64_t supervisors_lost = 0;  // of tasks whose ranks trained on
@@ -50,10 +54,18 @@ struct WorldReport {
   std::uint64_t start_failures = 0;  // attempts that could not start, by whoever's fault
   std::uint64_t own_faults = 0;      // starts that no node would have done better
   std::uint64_t missing_paths = 0;
+  std::uint64_t hung_paths = 0;  // starts at a file system that did not answer
+  std::uint64_t kept_tasks = 0;  // tasks that did not go when they were killed, each time
   std::uint64_t full_disk_starts = 0;
   std::uint64_t full_disk_saves = 0;
   std::uint64_t refused_hellos = 0;  // of agents that speak another protocol
   std::uint64_t upgrades = 0;        // of such agents
+  // Ranks.
+  std::uint64_t stalls = 0;         // attempts that stood still, and were noticed
+  std::uint64_t idle_warnings = 0;  // that nobody uses a job's GPUs
+  std::uint64_t hangs = 0;          // of those, that were ended for it
+  std::uint64_t yields = 0;         // attempts that left by themselves
+  std::uint64_t damaged_saves = 0;  // that ranks did not go on from
   // Terms.
   std::uint64_t long_graces = 0;  // interrupts with a grace of at least 0.9 of its class's cap
   std::uint64_t clamped = 0;      // interrupts with less than the job's grace, for the cap is lower now
@@ -117,6 +129,16 @@ inline constexpr Counter kCounters[] = {
     {"cut_off", &WorldReport::cut_off},
     {"lost_by_probes", &WorldReport::lost_by_probes},
     {"outages", &WorldReport::outages},
+    {"store_outages", &WorldReport::store_outages},
+    {"flaps", &WorldReport::flaps},
+    {"false_claims", &WorldReport::false_claims},
+    {"plans", &WorldReport::plans},
+    {"stalls", &WorldReport::stalls},
+    {"idle_warnings", &WorldReport::idle_warnings},
+    {"hung_paths", &WorldReport::hung_paths},
+    {"hangs", &WorldReport::hangs},
+    {"yields", &WorldReport::yields},
+    {"damaged_saves", &WorldReport::damaged_saves},
     {"scheduler_restarts", &WorldReport::scheduler_restarts},
     {"agent_restarts", &WorldReport::agent_restarts},
     {"supervisors_lost", &WorldReport::supervisors_lost},
@@ -134,6 +156,7 @@ inline constexpr Counter kCounters[] = {
     {"start_failures", &WorldReport::start_failures},
     {"own_faults", &WorldReport::own_faults},
     {"missing_paths", &WorldReport::missing_paths},
+    {"kept_tasks", &WorldReport::kept_tasks},
     {"full_disk_starts", &WorldReport::full_disk_starts},
     {"full_disk_saves", &WorldReport::full_disk_saves},
     {"refused_hellos", &WorldReport::refused_hellos},

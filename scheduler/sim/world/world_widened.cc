@@ -35,11 +35,13 @@ void World::TroubleActs() {
   if (healing_) return;
   const NodeId node(static_cast<std::uint32_t>(trouble_rng_.Between(1, static_cast<std::int64_t>(agents_.size()))));
   Trouble trouble;
-  switch (trouble_rng_.Between(0, 4)) {
+  switch (trouble_rng_.Between(0, 6)) {
     case 0: trouble.hangs = true; break;
     case 1: trouble.slow = Seconds(trouble_rng_.Between(10, 400)); break;  // up to more than a start may take
     case 2: trouble.disk_full = true; break;
     case 3: trouble.lacks_path = true; break;
+    case 4: trouble.keeps = true; break;
+    case 5: trouble.path_hangs = true; break;
     default:  // all that a machine with a dying disk shows
       trouble.slow = Seconds(trouble_rng_.Between(1, 60));
       trouble.disk_full = trouble.lacks_path = true;
