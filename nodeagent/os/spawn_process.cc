@@ -48,7 +48,7 @@ void CloseOnExecFrom(int first) {
 
 bool HearsToBegin(const Child& child) {
   if (child.begin < 0) return true;
-  ::close(child.hold);  // or it would never see that the other side is gone
+  UniqueFd(child.hold).Reset();  // or it would never see that the other side is gone
   char word = 0;
   ssize_t n = 0;
   do n = ::read(child.begin, &word, 1);

@@ -98,7 +98,8 @@ TEST(SpawnProcess, BeginsWhenItsPidHasBeenNoted) {
     noted = pid;
     EXPECT_NE(*ReadFile("/proc/" + std::to_string(pid) + "/comm", 100), "sh\n");
   };
-  EXPECT_EQ(Output(std::move(plan)), std::to_string(noted) + "\n");
+  const std::string said = Output(std::move(plan));
+  EXPECT_EQ(said, std::to_string(noted) + "\n");
 }
 
 TEST(SpawnProcess, NeverBeginsIfItsCallerEndsBeforeItsPidIsNoted) {

@@ -24,8 +24,8 @@ TimePoint SpokeAt(const ClusterState& state, NodeId node);
 // Whether the attempt has the node: one that it has left need not be heard for it.
 bool IsThere(const ClusterState& state, const Attempt& attempt, NodeId node);
 
-// Whether what falls due then may be judged: the node, or each that the attempt has, has spoken since, or so lately that no
-// report of it is overdue.
+// Whether what falls due then may be judged: the node, or each that the attempt has, has spoken since, or so lately
+// that no report of it is overdue.
 bool IsHeardAt(const ClusterState& state, const Policy& policy, NodeId node, TimePoint due);
 bool AreHeardAt(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint due);
 // When it is to be judged if nobody speaks before; 0: not before somebody speaks.

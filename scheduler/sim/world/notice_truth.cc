@@ -11,8 +11,8 @@ namespace {
 using core::AttemptId;
 using core::TaskId;
 
-// Orders overtake each other and are late, and clocks run at different speeds. A stream that ends may take an order with
-// it, and a report's period counts then.
+// Orders overtake each other and are late, and clocks run at different speeds. A stream that ends may take an order
+// with it, and a report's period counts then.
 constexpr Duration kNoticeSlack = Seconds(8), kBreakSlack = Seconds(6);
 // The same, for each of the nodes, and what a report needs to be taken in.
 constexpr Duration kStopSlack = Seconds(45);
@@ -26,6 +26,8 @@ void NoticeTruth::Told(TaskId task, std::uint32_t agreement, TimePoint now) {
 void NoticeTruth::Committed(const std::vector<core::Mutation>& mutations, TimePoint now) {
   for (const core::Mutation& mutation : mutations) {
     if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) See(**attempt, now);
+    const auto* entry = std::get_if<core::HistoryEntry>(&mutation);
+    if (entry && entry->kind == core::HistoryKind::kJobPriority) regraded_.insert(entry->job);
   }
 }
 
@@ -40,7 +42,7 @@ void NoticeTruth::See(const core::Attempt& row, TimePoint now) {
     return;
   }
   if (row.stop == core::StopCause::kNone || !stopped_.emplace(row.id, now).second) return;
-  if (row.stop == core::StopCause::kDeadline) CheckNotice(row, now);
+  if (row.stop == core::StopCause::kDeadline && !regraded_.contains(row.id.job)) CheckNotice(row, now);
 }
 
 void NoticeTruth::CheckNotice(const core::Attempt& row, TimePoint now) {

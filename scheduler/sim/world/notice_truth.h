@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -46,6 +47,7 @@ class NoticeTruth {
     TimePoint at;
   };
   std::map<std::pair<core::AttemptId, std::uint32_t>, Given> given_;
+  std::set<core::JobId> regraded_;  // an operator gave them another class: what a new leader grants follows that
   std::map<core::AttemptId, TimePoint> stopped_;  // when that was first seen
 };
 

@@ -1,5 +1,6 @@
 // Jobs with unusual terms, by seed: graces near the caps of the policy, saves that need them, extensions, limits
-// beside; starts that fail by the job's own fault; and ranks that leave, stand still or say what is not so. Single-threaded.
+// beside; starts that fail by the job's own fault; and ranks that leave, stand still or say what is not so.
+// Single-threaded.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/core/model/feasibility.h"
 #include "scheduler/sim/world/world.h"
 
 namespace glim::sim {
@@ -142,6 +141,8 @@ bool World::WaitsForStore() {
 std::vector<core::WhatIf::Planned> World::PlanOf(const std::vector<core::Event>& batch) const {
   const auto* submit = batch.size() == 1 ? std::get_if<core::SubmitJobs>(&batch.front().what) : nullptr;
   if (!submit || state_->index().kept.unfinished.jobs > kPlannedMost) return {};
+  // What is due, and waits for the store, is done first: no plan knows that.
+  if (state_->promised_wake && state_->promised_wake <= last_now_) return {};
   core::ClusterState copy = core::ClusterState::Of(state_->tables());
   copy.verdicts = state_->verdicts;
   copy.liveness = state_->liveness;
