@@ -1,5 +1,6 @@
 #include "cli/rpc/client.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -16,18 +17,19 @@
 namespace glim::cli {
 namespace {
 
-constexpr int kConnectMs = 5000;  // a scheduler that a thousand agents come back to takes that long over TLS
+constexpr Duration kPatienceMax = Minutes(2);
 constexpr int kResponseBytesMax = 64 * 1024 * 1024;
 
-// `authorities`: PEM; empty: plaintext.
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& server, const std::string& authorities) {
+// `authorities`: PEM; empty: plaintext. `patience`: of one attempt to connect, handshake included. It is as long as a
+// call may last: a scheduler that strangers flood, or a thousand agents come back to, takes seconds over TLS.
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& server, const std::string& authorities,
+                                           Duration patience) {
   // What went wrong is told by this program: gRPC's own lines would come in between. (Not for who asks for them.)
   ::setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0);
   grpc::ChannelArguments arguments;
-  // How long one attempt to connect may last: a server that does not answer at all is noticed by then.
-  arguments.SetInt("grpc.min_reconnect_backoff_ms", kConnectMs);
+  arguments.SetInt("grpc.min_reconnect_backoff_ms", static_cast<int>(std::min(patience, kPatienceMax).ms));
   arguments.SetInt("grpc.initial_reconnect_backoff_ms", 250);
-  arguments.SetInt("grpc.max_reconnect_backoff_ms", kConnectMs);
+  arguments.SetInt("grpc.max_reconnect_backoff_ms", 5'000);
   arguments.SetInt("grpc.dns_min_time_between_resolutions_ms", 500);
   // A followed log may be silent for hours: a dead peer must be noticed all the same.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 60'000);
@@ -78,7 +80,7 @@ Status Client::Connect() {
   if (channel_) return Status::Ok();
   if (Result<Identity> found = identity(); !found.ok()) return found.status();
   if (!settings_.insecure && needs_token_ && identity_->token.empty()) return NoToken(settings_.server);
-  channel_ = OpenChannel(settings_.server, settings_.insecure ? "" : identity_->authorities);
+  channel_ = OpenChannel(settings_.server, settings_.insecure ? "" : identity_->authorities, settings_.call_timeout);
   client_ = glim::v1::ClientApi::NewStub(channel_);
   admin_ = glim::v1::AdminApi::NewStub(channel_);
   layout_ = glim::v1::LayoutApi::NewStub(channel_);

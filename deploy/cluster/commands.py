@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 from .processes import SLOWER
 
@@ -16,8 +17,14 @@ def run_logged(argv, log, cwd=None, env=None, seconds=None, on_line=None):
     """Runs a program to its end, its words appended to the file `log`; `on_line` gets each line. Returns the exit code;
     None: it was not done after `seconds`. However this ends, nothing of the program runs on: it is a process group of
     its own, which a Ctrl-C on the terminal does not reach, and which we end in order."""
-    with open(log, "ab") as file:
-        process = subprocess.Popen(
+    # Python raises KeyboardInterrupt in the main thread alone: another one starts the program, so that it is there to
+    # be ended when the Ctrl-C comes meanwhile.
+    with open(log, "ab") as file, ThreadPoolExecutor(1) as starter:
+        late = threading.Event()
+        timer = threading.Timer(seconds or 0, lambda: (late.set(), signal_group(starting.result(), signal.SIGKILL)))
+        timer.daemon = True
+        starting = starter.submit(
+            subprocess.Popen,
             argv,
             cwd=cwd,
             env=env,
@@ -26,10 +33,8 @@ def run_logged(argv, log, cwd=None, env=None, seconds=None, on_line=None):
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        late = threading.Event()
-        timer = threading.Timer(seconds or 0, lambda: (late.set(), signal_group(process, signal.SIGKILL)))
-        timer.daemon = True
         try:
+            process = starting.result()
             if seconds is not None:
                 timer.start()
             for line in process.stdout:
@@ -38,11 +43,11 @@ def run_logged(argv, log, cwd=None, env=None, seconds=None, on_line=None):
                     on_line(line.decode(errors="replace"))
             process.wait()
         except BaseException:
-            end_group(process)
+            end_group(starting.result())
             raise
         finally:
             timer.cancel()
-            process.stdout.close()
+            starting.result().stdout.close()
     return None if late.is_set() else process.returncode
 
 

@@ -9,6 +9,7 @@ import uuid
 from .processes import SLOWER
 
 LATE, UNREACHABLE = 7, 8  # docs/cli.md, exit codes
+CALL_S = 10  # what a call may take by default
 
 
 class GlimError(RuntimeError):
@@ -38,7 +39,9 @@ class Glim:
         return {**self.env, **({"GLIM_USER": user} if user else {})}
 
     def run(self, *args, user=None, timeout=60, stdin=None):
-        argv, env = [self.program, *map(str, args)], self.env_of(user)
+        bounded = {"--timeout", "wait"}.intersection(args)
+        slow = ["--timeout", f"{round(CALL_S * SLOWER)}s"] if SLOWER > 1 and not bounded else []
+        argv, env = [self.program, *slow, *map(str, args)], self.env_of(user)
         until = time.monotonic() + self.patience
         while True:
             result = subprocess.run(

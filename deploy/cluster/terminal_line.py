@@ -36,8 +36,9 @@ class TerminalLine:
             self._draw(fit(text, columns_of(self.out)))
 
     def clear(self):
+        """Whether or not a line is shown: a Ctrl-C is echoed before the first, too."""
         with self._lock:
-            self._draw("")
+            self._draw("", always=True)
 
     def say(self, line):
         """A line that stays, above the one that is rewritten."""
@@ -47,8 +48,8 @@ class TerminalLine:
             print(line, file=self.out, flush=True)
             self._draw(shown)
 
-    def _draw(self, text):
-        if not self.on or text == self._shown:
+    def _draw(self, text, always=False):
+        if not self.on or (text == self._shown and not always):
             return
         # The terminal echoes a Ctrl-C where the line ends, and the cursor stands.
         width = min(len(self._shown) + len("^C"), max(0, columns_of(self.out) - 1))
