@@ -66,6 +66,17 @@ void ReconcileKnown(const DesiredTask* desired, const ObservedTask& task, TimePo
   ReconcileStop(desired && desired->stop ? &*desired->stop : nullptr, task, now, actions);
 }
 
+// Something runs here that the scheduler does not list, as after a store was put back from a backup. Nothing is started
+// beside it: a node is one job's.
+bool HasOrphans(const Desired& desired, const Observed& observed) {
+  if (!desired.confirmed) return false;
+  return std::any_of(observed.tasks.begin(), observed.tasks.end(), [&](const ObservedTask& task) {
+    return task.phase != Phase::kReleased &&
+           std::none_of(desired.tasks.begin(), desired.tasks.end(),
+                        [&](const DesiredTask& wanted) { return wanted.key == task.key; });
+  });
+}
+
 }  // namespace
 
 std::string ToString(const TaskKey& key) {
@@ -82,6 +93,7 @@ std::vector<Action> Reconcile(const Desired& desired, const Observed& observed, 
     }
     return actions;
   }
+  const bool has_orphans = HasOrphans(desired, observed);
   std::map<TaskKey, std::pair<const DesiredTask*, const ObservedTask*>> pairs;
   for (const DesiredTask& task : desired.tasks) pairs[task.key].first = &task;
   for (const ObservedTask& task : observed.tasks) pairs[task.key].second = &task;
@@ -95,7 +107,7 @@ std::vector<Action> Reconcile(const Desired& desired, const Observed& observed, 
       if (task->phase != Phase::kReleased) ReconcileStop(nullptr, *task, now, &actions);
     } else if (!desired.confirmed) {
       continue;
-    } else if (wanted->launch && !wanted->stop) {
+    } else if (wanted->launch && !wanted->stop && !has_orphans) {
       actions.push_back({ActionKind::kLaunch, key, {}, {}, {}});
     } else {
       actions.push_back({ActionKind::kReportLost, key, {}, {}, {}});

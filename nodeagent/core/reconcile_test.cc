@@ -70,6 +70,18 @@ TEST(Reconcile, WhatIsStartedAndWhatIsNot) {
   EXPECT_EQ(Kinds(from_disk, {}), Expected{}) << "only the scheduler can say whether a launch still holds";
 }
 
+TEST(Reconcile, NothingIsStartedBesideWhatIsNotListed) {
+  const auto kinds_beside = [](Phase phase) {
+    ObservedTask other = In(phase);
+    other.key = {kKey.job + 1, 1, 0};
+    other.orphan = true;
+    return Kinds(Set({Listed(true)}), {other});
+  };
+  EXPECT_EQ(kinds_beside(Phase::kRunning), Expected{ActionKind::kReportLost}) << "the job goes elsewhere";
+  EXPECT_EQ(kinds_beside(Phase::kExited), Expected{ActionKind::kReportLost});
+  EXPECT_EQ(kinds_beside(Phase::kReleased), (Expected{ActionKind::kLaunch, ActionKind::kForget}));
+}
+
 TEST(Reconcile, AbsenceNeverKills) {
   EXPECT_EQ(Kinds(Set({}), {Running()}), Expected{ActionKind::kMarkOrphan});
   ObservedTask orphan = Running();

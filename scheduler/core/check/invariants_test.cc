@@ -209,8 +209,8 @@ const Violation kViolations[] = {
          a.agreements.back().id = 2;
        });
      }},
-    {"attempt 1.1: its agreements are not counted from one",
-     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.agreements.back().id = 2; }); }},
+    {"attempt 1.1: its agreements' numbers do not grow",
+     [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.agreements.back().id = 0; }); }},
     {"attempt 1.1 is over, and its agreement is open",
      [](Sound& s) { s.Edit(kRunning, [](Attempt& a) { a.state = AttemptState::kEnded; }); }},
     {"attempt 1.1 has agreed at no time",

@@ -11,6 +11,9 @@
 namespace glim::core {
 namespace {
 
+// A rank that says that it has had more beyond those of the row is wrong, and its word does not use up the numbers.
+constexpr std::uint32_t kForgottenMost = 10'000;
+
 // What the ranks of an attempt have answered to an agreement.
 struct Answers {
   bool all_acked = true;
@@ -68,11 +71,12 @@ bool HasActed(const std::vector<const Task*>& tasks) {
   });
 }
 
-// A rank said that it leaves while its agreement was being withdrawn: without it the gang cannot go on, so all leave.
+// A rank said that it leaves, and no agreement is open: that was withdrawn meanwhile, or the store went back and has
+// forgotten it. Without the rank the gang cannot go on, so all leave.
 bool HasLeftInVain(const Changes& changes, const Attempt& attempt) {
-  if (attempt.stop != StopCause::kNone || attempt.agreements.empty()) return false;
-  if (Planted(PlantedBug::kWithdrawnTooLate)) return false;
-  if (attempt.agreements.back().state != AgreementState::kWithdrawn) return false;
+  const bool is_there = attempt.state == AttemptState::kStarting || attempt.state == AttemptState::kRunning;
+  if (!is_there || attempt.stop != StopCause::kNone || attempt.open_agreement()) return false;
+  if (Planted(attempt.agreements.empty() ? PlantedBug::kLeaveForgotten : PlantedBug::kWithdrawnTooLate)) return false;
   for (const Task* task : TasksOf(changes.state(), attempt.id)) {
     for (const Rank& rank : task->ranks) {
       if (rank.leaving && !rank.yielded) return true;
@@ -82,26 +86,47 @@ bool HasLeftInVain(const Changes& changes, const Attempt& attempt) {
 }
 
 void Reopen(Changes& changes, AttemptId id) {
-  OpenAgreement(changes, id, {{}, "a rank had left when the interrupt was withdrawn"});
+  const bool withdrawn = !changes.attempt(id).agreements.empty();
+  OpenAgreement(changes, id,
+                {{},
+                 withdrawn ? "a rank had left when the interrupt was withdrawn"
+                           : "a rank has left for an interrupt that this store does not have"});
   changes.EditAttempt(id, [](Attempt& attempt) {
     if (Agreement* agreement = attempt.open_agreement()) agreement->swap_aborted = true;
   });
+}
+
+// A store that went back has forgotten agreements, and a rank hears of none with a number that it has had.
+std::uint32_t NextAgreement(const ClusterState& state, const Attempt& attempt) {
+  const std::uint32_t last = attempt.agreements.empty() ? 0 : attempt.agreements.back().id;
+  std::uint32_t had = last;
+  for (const Task* task : TasksOf(state, attempt.id)) {
+    for (const Rank& rank : task->ranks) {
+      if (rank.acked_agreement > had && rank.acked_agreement - last <= kForgottenMost) had = rank.acked_agreement;
+    }
+  }
+  return had + 1;
 }
 
 bool IsDue(const Changes& changes, const Attempt& attempt, TimePoint due) {
   return changes.now() >= due && AreHeardAt(changes.state(), changes.policy(), attempt, due);
 }
 
-// What the agreement gives, cut by a drain as it was: of that much nobody is robbed by what was not heard.
-Duration FullTime(const Changes& changes, const Attempt& attempt) {
-  const Job& job = changes.job(attempt.id.job);
-  const GraceTerms terms = GraceOf(changes.policy(), *job.spec, job.priority);
-  Duration wish;
-  for (const Task* task : TasksOf(changes.state(), attempt.id)) {
-    for (const Rank& rank : task->ranks) wish = std::max(wish, rank.extend);
-  }
-  const Agreement& open = *attempt.open_agreement();
-  return std::min(std::max(terms.grace, std::min(wish, terms.max_grace)), open.deadline - open.requested_at);
+// What the ranks were told: nobody is robbed of it by what was not heard, nor by terms that are others by now. A row of
+// an earlier release does not have it.
+Duration FullTime(const Agreement& open) { return open.grace.ms > 0 ? open.grace : open.deadline - open.requested_at; }
+
+void CutByDrains(const ClusterState& state, const Attempt& attempt, Agreement* agreement) {
+  agreement->deadline = WithinDrains(state, attempt, agreement->deadline);
+  agreement->agree_by = std::min(agreement->agree_by, agreement->deadline);
+  agreement->grace = std::min(agreement->grace, agreement->deadline - agreement->requested_at);
+}
+
+// `wish`: from the request on, at most what the terms allow.
+void ExtendBy(const ClusterState& state, const Attempt& attempt, Duration wish, Agreement* agreement) {
+  const TimePoint wanted = WithinDrains(state, attempt, agreement->requested_at + wish);
+  agreement->deadline = std::max(agreement->deadline, wanted);
+  agreement->grace = std::max(agreement->grace, wanted - agreement->requested_at);
 }
 
 // The job may stay until then: a drain that would stop it before waits for it.
@@ -134,19 +159,18 @@ void OpenAgreement(Changes& changes, AttemptId id, const AgreementRequest& reque
     Agreement* agreement = attempt.open_agreement();
     if (!agreement || Planted(PlantedBug::kInterruptedTwice)) {
       opened = true;
-      const std::uint32_t last = attempt.agreements.empty() ? 0 : attempt.agreements.back().id;
+      const std::uint32_t next = NextAgreement(changes.state(), attempt);
       if (attempt.agreements.size() >= kAgreementsKept) attempt.agreements.erase(attempt.agreements.begin());
       agreement = &attempt.agreements.emplace_back();
-      agreement->id = last + 1;
+      agreement->id = next;
       agreement->state = by_signal ? AgreementState::kSignalled : AgreementState::kNotifying;
       agreement->requested_at = changes.now();
       agreement->deadline = WithinDrains(changes.state(), attempt, changes.now() + grace);
-      const Duration left = agreement->deadline - changes.now();
-      agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, left / 4);
+      agreement->grace = agreement->deadline - changes.now();
+      agreement->agree_by = changes.now() + std::min(changes.policy().agree_max, agreement->grace / 4);
       agreement->reason = request.reason;
     }
-    agreement->deadline = WithinDrains(changes.state(), attempt, agreement->deadline);
-    agreement->agree_by = std::min(agreement->agree_by, agreement->deadline);
+    CutByDrains(changes.state(), attempt, agreement);
     agreement->suspend = agreement->suspend || request.suspend;
     agreement->time_limit = agreement->time_limit || request.time_limit;
     agreement->moved = agreement->moved || request.moved;
@@ -193,10 +217,7 @@ void AdvanceAgreement(Changes& changes, AttemptId id) {
     if (Planted(PlantedBug::kMovedStop) && agreement.state == AgreementState::kAgreed) {
       agreement.stop_step = std::max(agreement.stop_step, answers.step_max + 1);
     }
-    if (answers.extend.ms > 0) {
-      const TimePoint wanted = agreement.requested_at + std::min(answers.extend, max_grace);
-      agreement.deadline = std::max(agreement.deadline, WithinDrains(changes.state(), attempt, wanted));
-    }
+    if (answers.extend.ms > 0) ExtendBy(changes.state(), attempt, std::min(answers.extend, max_grace), &agreement);
     if (!agreement.left_at && answers.all_left) agreement.left_at = changes.now();
   });
   const Attempt& attempt = changes.attempt(id);
@@ -272,7 +293,7 @@ void ExtendAgreement(Changes& changes, AttemptId id, Duration by) {
   const Attempt& before = changes.attempt(id);
   if (!before.open_agreement() || before.stop != StopCause::kNone || by.ms <= 0) return;
   const Agreement was = *before.open_agreement();
-  const Duration full = FullTime(changes, before);
+  const Duration full = FullTime(was);
   const auto moved = [&](TimePoint at, Duration most) { return std::max(at, std::min(at + by, changes.now() + most)); };
   changes.EditAttempt(id, [&](Attempt& attempt) {
     Agreement& agreement = *attempt.open_agreement();

@@ -362,11 +362,24 @@ TEST(LeaderChange, NobodyIsKilledForTheTimeWithoutALeader) {
   EXPECT_EQ(i.c.attempt(i.job).stop, StopCause::kNone);
 }
 
+TEST(LeaderChange, WhatWasGivenIsNotCutByTermsThatCameLater) {
+  Interrupted i(SpecWith(2, [](JobSpec& s) { s.grace = Seconds(200); }));
+  const Duration given = i.agreement().deadline - i.requested;
+  ASSERT_EQ(given, Seconds(200));
+  i.c.policy().grace_cap = {Seconds(30), {}};
+  i.c.SetNow(i.c.now() + Hours(2));
+  i.c.Do(LeaderStarted{});
+  EXPECT_EQ(i.agreement().deadline, i.c.now() + given) << "the ranks were told of it";
+}
+
 TEST(LeaderChange, AGrantedExtensionIsNotCut) {
   Interrupted i;
   i.c.Edit(i.job, 0, [](ObservedTask& task) { task.ranks[0].extend = Seconds(300); });
   i.c.Do(LeaderStarted{});
   EXPECT_EQ(i.agreement().deadline, i.requested + Seconds(300));
+  i.c.SetNow(i.c.now() + Hours(1));
+  i.c.Do(LeaderStarted{});
+  EXPECT_EQ(i.agreement().deadline, i.c.now() + Seconds(300));
 }
 
 }  // namespace

@@ -101,9 +101,10 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kFinished: return {Outcome::kSucceeded, SaveResult::kNone, 0};
     case StopCause::kNone: break;
   }
-  if (exits.any_yielded && !agreement) {
-    return LeftByItself(EndsSaved(attempt));
-  }
+  // Who leaves, and has not yielded, was asked by an agreement that was withdrawn, or that the store has forgotten.
+  const bool forgotten =
+      exits.any_leaving && !Planted(PlantedBug::kWithdrawnTooLate) && !Planted(PlantedBug::kLeaveForgotten);
+  if ((exits.any_yielded || forgotten) && !agreement) return LeftByItself(EndsSaved(attempt));
   if (exits.any_leaving && agreement) {
     // An agreement that was withdrawn too late came after the save that answered the first one.
     const bool reopened = agreement->swap_aborted && !agreement->preemptor;

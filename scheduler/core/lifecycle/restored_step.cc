@@ -41,7 +41,9 @@ std::int64_t LostDownTo(const Changes& changes, const Attempt& attempt) {
 
 void SeeRestored(Changes& changes, AttemptId id, const std::vector<const Task*>& tasks) {
   const Attempt& attempt = changes.attempt(id);
-  if (attempt.state != AttemptState::kRunning || attempt.base.step < 0) return;
+  // What is stopped before all of it was seen running may have done steps already.
+  const bool has_begun = attempt.state == AttemptState::kRunning || attempt.state == AttemptState::kStopping;
+  if (!has_begun || attempt.base.step < 0) return;
   const Restored restored = RestoredBy(tasks);
   if (Planted(PlantedBug::kDamagedSaveIsFree)) return;
   const bool moves_on = attempt.last_step >= 0 || attempt.durable_step >= 0;

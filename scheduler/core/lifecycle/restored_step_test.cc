@@ -58,6 +58,22 @@ TEST(RestoredStep, WhatLiesBetweenItAndTheSaveIsLost) {
   EXPECT_EQ(d.c.job(d.job).steps_lost, 1'500);
 }
 
+TEST(RestoredStep, IsBelievedOfAnAttemptThatIsStopped) {
+  Damaged d;
+  d.c.Edit(d.job, 1, [](ObservedTask& task) {
+    task.lost = true;
+    task.phase = TaskPhase::kReleased;
+  });
+  ASSERT_EQ(d.c.attempt(d.job).state, AttemptState::kStopping);
+  d.c.Edit(d.job, 0, [](ObservedTask& task) {
+    task.ranks[0].restored_step = 4'000;
+    task.ranks[0].step = 4'010;
+  });
+  d.c.Settle();
+  EXPECT_EQ(d.c.attempt(d.job, 2).steps_lost, 10);
+  EXPECT_EQ(d.c.job(d.job).steps_lost, 1'010);
+}
+
 TEST(RestoredStep, TheNextSaveIsTheJobsNewestThoughItIsBelowTheDamagedOne) {
   Damaged d;
   d.SayAll(4'000);

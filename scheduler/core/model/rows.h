@@ -185,6 +185,7 @@ struct Agreement {
   bool swap_aborted = false;
   bool by_operator = false;  // a drain or a move: it leaves whatever becomes of its preemptor
   bool elsewhere = false;    // with `moved`: its nodes are left out while others fit
+  Duration grace;            // given at the request, or by an extension since; the deadline may be later (outages)
   friend bool operator==(const Agreement&, const Agreement&) = default;
 };
 

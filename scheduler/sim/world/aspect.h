@@ -25,7 +25,8 @@ enum class Aspect : std::uint64_t {
   kReach,
   kRanks,
   kOutages,
-  kShape
+  kShape,
+  kBackups
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

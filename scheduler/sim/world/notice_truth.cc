@@ -27,7 +27,7 @@ void NoticeTruth::Committed(const std::vector<core::Mutation>& mutations, TimePo
   for (const core::Mutation& mutation : mutations) {
     if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) See(**attempt, now);
     const auto* entry = std::get_if<core::HistoryEntry>(&mutation);
-    if (entry && entry->kind == core::HistoryKind::kJobPriority) regraded_.insert(entry->job);
+    if (entry && entry->kind == core::HistoryKind::kJobPriority) left_out_.insert(entry->job);
   }
 }
 
@@ -42,7 +42,7 @@ void NoticeTruth::See(const core::Attempt& row, TimePoint now) {
     return;
   }
   if (row.stop == core::StopCause::kNone || !stopped_.emplace(row.id, now).second) return;
-  if (row.stop == core::StopCause::kDeadline && !regraded_.contains(row.id.job)) CheckNotice(row, now);
+  if (row.stop == core::StopCause::kDeadline && !left_out_.contains(row.id.job)) CheckNotice(row, now);
 }
 
 void NoticeTruth::CheckNotice(const core::Attempt& row, TimePoint now) {

@@ -30,6 +30,8 @@ class NoticeTruth {
   // The task's agent has taken the order in.
   void Told(core::TaskId task, std::uint32_t agreement, TimePoint now);
   void Committed(const std::vector<core::Mutation>& mutations, TimePoint now);
+  // The store went back: of its interrupts nothing is known any more.
+  void LeaveOut(core::JobId job) { left_out_.insert(job); }
   // `calm_since`: this leader has been at work since then. `running`: what has processes on the node.
   void CheckStops(const core::ClusterState& state, core::NodeId node, const std::vector<core::TaskId>& running,
                   const core::Policy& policy, TimePoint calm_since, TimePoint now);
@@ -47,7 +49,7 @@ class NoticeTruth {
     TimePoint at;
   };
   std::map<std::pair<core::AttemptId, std::uint32_t>, Given> given_;
-  std::set<core::JobId> regraded_;  // an operator gave them another class: what a new leader grants follows that
+  std::set<core::JobId> left_out_;  // also those that an operator gave another class: a new leader grants by that
   std::map<core::AttemptId, TimePoint> stopped_;  // when that was first seen
 };
 

@@ -70,6 +70,7 @@ const Bug kBugs[] = {
     {PlantedBug::kKnockIsAWord, "KnockIsAWord", "was killed with a grace of"},
     {PlantedBug::kStopBeginsAgain, "StopBeginsAgain", "was stopped, is still there after"},
     {PlantedBug::kWithdrawnTooLate, "WithdrawnTooLate", "a rank of it has left", {"it is called succeeded"}},
+    {PlantedBug::kLeaveForgotten, "LeaveForgotten", "it is called succeeded", {"a rank of it has left"}},
     {PlantedBug::kHangBeforeRestore, "HangBeforeRestore", "and nobody has noticed"},
     {PlantedBug::kSilenceIsHang, "SilenceIsHang", "it was stopped for standing still", {"was warned of idle GPUs"}},
     {PlantedBug::kYieldStorm, "YieldStorm", "attempts in 10 minutes left by themselves"},

@@ -82,6 +82,7 @@ void ProcessTruth::Begin() {
 
 void ProcessTruth::See(NodeId id, const std::vector<TaskId>& running) {
   for (const TaskId& task : running) {
+    if (orphans_.contains({id, task.attempt})) continue;
     AttemptId& newest = newest_[task.attempt.job];
     newest = std::max(newest, task.attempt);
     if (written_off_.contains({id, task.attempt})) continue;

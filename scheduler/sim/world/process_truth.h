@@ -34,6 +34,13 @@ class ProcessTruth {
   void See(core::NodeId node, const std::vector<core::TaskId>& running);
   void End();
 
+  // The store has forgotten it: its job may begin until that node is heard, and it is of no pool and no link.
+  void IsOrphan(core::NodeId node, core::AttemptId attempt) { orphans_.insert({node, attempt}); }
+  // Takes what was written off over.
+  void AddWrittenOff(const ProcessTruth& other) {
+    written_off_.insert(other.written_off_.begin(), other.written_off_.end());
+  }
+
   // Attempts that crossed a link, or had claimed it, when it came to carry fewer jobs.
   const std::set<core::AttemptId>& on_lowered() const { return on_lowered_; }
 
@@ -58,7 +65,7 @@ class ProcessTruth {
   const std::function<void(const std::string&)> violation_;
   std::map<core::NodeId, NodeTruth> nodes_;
   std::map<core::JobId, JobTruth> jobs_;
-  std::set<std::pair<core::NodeId, core::AttemptId>> written_off_;
+  std::set<std::pair<core::NodeId, core::AttemptId>> written_off_, orphans_;
   std::map<Ends, std::uint32_t> links_;            // by name, what operators said of them
   std::map<core::AttemptId, bool> crossing_;       // attempts in two zones that have not ended: have they begun?
   std::set<core::AttemptId> on_lowered_, waited_;  // waited_: of these, those that had not

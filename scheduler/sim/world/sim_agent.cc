@@ -78,10 +78,17 @@ std::vector<core::TaskId> SimAgent::Running() const {
 bool SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired) {
   if (std::pair(epoch, revision) < newest_) return false;
   newest_ = {epoch, revision};
+  for (auto& [id, task] : tasks_) task.listed = false;
+  for (const SentTask& wanted : desired) {
+    if (const auto known = tasks_.find(wanted.id); known != tasks_.end()) known->second.listed = true;
+  }
+  const bool has_orphans = std::any_of(tasks_.begin(), tasks_.end(), [](const auto& entry) {
+    return !entry.second.listed && entry.second.phase != TaskPhase::kReleased;
+  });
   for (const SentTask& wanted : desired) {
     const auto known = tasks_.find(wanted.id);
     if (known == tasks_.end()) {
-      if (wanted.launch) {
+      if (wanted.launch && !has_orphans) {
         Launch(wanted);
       } else {
         SimTask& unknown = tasks_[wanted.id];
@@ -95,6 +102,10 @@ bool SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::ve
     if (task.phase == TaskPhase::kReleased) continue;
     if (wanted.interrupt) world_.told(wanted.id, wanted.agreement.id);
     if (wanted.interrupt && task.run) task.run->Interrupted(wanted.id.index, wanted.agreement);
+    if (!wanted.interrupt && task.agreement && task.run) {
+      task.agreement->state = core::AgreementState::kWithdrawn;
+      task.run->Interrupted(wanted.id.index, *task.agreement);
+    }
     task.agreement = wanted.interrupt ? std::optional(wanted.agreement) : std::nullopt;
     if (wanted.stop && !task.stopping) Stop(wanted.id);
   }
@@ -114,6 +125,8 @@ void SimAgent::Launch(const SentTask& wanted) {
   world_.launched(node_, wanted);
   const JobScript& script = world_.script(wanted.id.attempt.job);
   SimTask& task = tasks_[wanted.id];
+  task.life = wanted.life;
+  highest_job_ = std::max(highest_job_, wanted.id.attempt.job);
   if (StartFails(script, task)) {
     task.phase = TaskPhase::kReleased;
     task.start_failed = true;
@@ -182,13 +195,19 @@ void SimAgent::Copy(const SentTask& wanted, int pieces_left) {
 
 void SimAgent::Begin(core::TaskId id, std::int64_t base_step) {
   SimTask& task = tasks_[id];
-  task.run = world_.join(id, base_step);
+  task.run = world_.join(id, base_step, task.life);
   world_.met.hung_starts += trouble_.hangs;
   world_.met.slow_starts += trouble_.slow.ms > 0;
   const Duration takes = Milliseconds(world_.rng.Between(5, 3000)) + trouble_.slow;
   if (!trouble_.hangs) world_.timeline.After(takes, [this, id] { SeeRunning(id); });
   if (task.agreement) task.run->Interrupted(id.index, *task.agreement);
   ReportSoon();
+}
+
+void SimAgent::KillOrphans() {
+  for (const core::TaskId id : Running()) {
+    if (!tasks_.at(id).listed) Kill(id);
+  }
 }
 
 void SimAgent::SeeRunning(core::TaskId id) {

@@ -20,6 +20,7 @@ namespace glim::sim {
 // A desired task as it travels: values only, for it arrives later than it was made.
 struct SentTask {
   core::TaskId id;
+  std::uint32_t life = 0;  // the store's, which began anew when it went back (world_backup.cc)
   bool launch = false;
   bool interrupt = false;
   core::Agreement agreement;
@@ -52,7 +53,8 @@ class SimAgent {
     Rng& rng;
     // Lands at the scheduler: the report, and the epoch of the desired state that it answers.
     std::function<void(core::NodeReported, std::uint64_t epoch)> report;
-    std::function<std::shared_ptr<SimRun>(core::TaskId, std::int64_t base_step)> join;  // the attempt's gang
+    // The attempt's gang, of that life of the store.
+    std::function<std::shared_ptr<SimRun>(core::TaskId, std::int64_t base_step, std::uint32_t life)> join;
     std::function<const JobScript&(core::JobId)> script;
     // Whether some agent that can be reached has the save.
     std::function<bool(core::NodeId reader, core::JobId, const core::Checkpoint&)> fetch;
@@ -76,6 +78,10 @@ class SimAgent {
   bool HasSave(core::JobId job, const std::string& local) const { return disk_.contains({job, local}); }
   // What has processes on this machine.
   std::vector<core::TaskId> Running() const;
+  // Of all that was ever launched here.
+  core::JobId highest_job() const { return highest_job_; }
+  // An operator ends by hand what no scheduler lists.
+  void KillOrphans();
   // The machine starts anew: its processes are gone, the agent's records are not.
   void Reboot();
   // The supervisor of a running task is killed: its ranks train on, and nobody vouches for them. False: nothing runs.
@@ -101,6 +107,8 @@ class SimAgent {
 
  private:
   struct SimTask {
+    std::uint32_t life = 0;
+    bool listed = true;  // by the newest desired set
     core::TaskPhase phase = core::TaskPhase::kStarting;
     std::shared_ptr<SimRun> run;
     bool lost = false;
@@ -136,6 +144,7 @@ class SimAgent {
   std::vector<core::HealthReading> found_;
   std::vector<core::HealthCondition> conditions_;
   std::map<core::TaskId, SimTask> tasks_;
+  core::JobId highest_job_;
   std::vector<core::AttemptId> claims_;
   std::set<std::pair<core::JobId, std::string>> disk_;  // outlives the agent and the machine's reboots
   bool report_due_ = false;

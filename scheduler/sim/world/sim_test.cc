@@ -141,6 +141,8 @@ TEST(Simulation, ReachesEveryFault) {
                            "flaps",
                            "false_claims",
                            "plans",
+                           "stores_put_back",
+                           "orphans",
                            "stalls",
                            "hangs",
                            "yields",

@@ -40,6 +40,8 @@ class Truth {
 
   // Their user has been told their ids. False for an id that had been given out before.
   bool Acknowledged(core::JobId job);
+  // It has the number of an orphan, and what is told of the two is mixed up: nothing is expected of it.
+  void LeaveOut(core::AttemptId attempt) { left_out_.insert(attempt); }
   // The policy in force from now on.
   void CapsAre(const core::Policy& policy) { caps_ = policy.grace_cap; }
   // A commit was taken, in the order of its mutations, at this time of the scheduler's.
@@ -92,6 +94,7 @@ class Truth {
   const BeganFrom began_from_;
   core::ClassDurations caps_;
   TimePoint now_;  // of the newest commit
+  std::set<core::AttemptId> left_out_;
   std::set<core::JobId> unfinished_;
   core::JobId newest_;
   std::map<core::JobId, JobTruth> jobs_;

@@ -69,6 +69,7 @@ World::World(WorldOptions options)
       measure_rng_(RngOf(options.seed, Aspect::kMeasuring)),
       reach_rng_(RngOf(options.seed, Aspect::kReach)),
       outage_rng_(RngOf(options.seed, Aspect::kOutages)),
+      backup_rng_(RngOf(options.seed, Aspect::kBackups)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -130,7 +131,10 @@ Status World::Commit(const std::vector<core::Mutation>& mutations) {
     if (entry) SeeLost(*entry);
     if (entry && entry->kind == core::HistoryKind::kAttemptClaimed) begun_.insert({entry->job, entry->attempt});
   }
-  for (const core::Mutation& mutation : mutations) SeeRemoval(mutation);
+  for (const core::Mutation& mutation : mutations) {
+    SeeRemoval(mutation);
+    SeeOrphansNumber(mutation);
+  }
   truth_.Committed(mutations, SchedulerNow());
   notices_.Committed(mutations, timeline_.now());
   work_.Committed(mutations, policy_, timeline_.now());
@@ -166,7 +170,7 @@ void World::Drain() {
     if (scripts[i].empty()) continue;
     for (std::size_t k = 0; k < result.replies[i].jobs.size(); ++k) {
       const JobId id = result.replies[i].jobs[k];
-      if (truth_.Acknowledged(id)) scripts_.emplace(id, scripts[i][k]);
+      if (truth_.Acknowledged(id)) scripts_.insert_or_assign(id, scripts[i][k]);
       ++report_.jobs;
     }
   }
@@ -215,12 +219,15 @@ void World::Check(const std::vector<core::Event>& batch) {
   truth_.CheckLedger();
   health_.Check(*state_, policy_);
   for (const core::Event& event : batch) {
-    if (const auto* report = std::get_if<core::NodeReported>(&event.what)) truth_.CheckReleases(*state_, *report);
+    const auto* report = std::get_if<core::NodeReported>(&event.what);
+    if (!report) continue;
+    truth_.CheckReleases(*state_, *report);
+    if (agents_.at(report->node)->session() == report->session) unheard_.erase(report->node);
   }
   processes_.Begin();
   for (const auto& [node, agent] : agents_) {
     const std::vector<core::TaskId> running = agent->Running();
-    truth_.CheckRunning(*state_, node, running);
+    if (!unheard_.contains(node)) truth_.CheckRunning(*state_, node, running);
     processes_.See(node, running);
   }
   processes_.End();
@@ -328,6 +335,7 @@ WorldReport World::Run() {
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
   BeginWidened();
   BeginOutages();
+  BeginBackups();
   std::uint64_t actions_after = 0;
   while (report_.violations.empty() && timeline_.Step()) {
     if (report_.events < options_.events || !report_.violations.empty()) continue;

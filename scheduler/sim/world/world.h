@@ -8,7 +8,8 @@
 // seed), world_widened.cc (troubles of nodes, versions of agents, reloads of the policy), world_crowd.cc (long
 // queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
 // (what machines find in their hardware), world_measure.cc (machines that are measured), world_reach.cc (cables that
-// are pulled, and who notices), world_outages.cc (agents that come and go, stores that are away, false claims, plans)
+// are pulled, and who notices), world_outages.cc (agents that come and go, stores that are away, false claims, plans),
+// world_backup.cc (stores that go back, and what then runs that they do not know)
 #pragma once
 
 #include <cstdint>
@@ -159,7 +160,14 @@ class World {
   void Disperse();
   bool AllOver() const;
   std::string Unfinished() const;
-  std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step);
+  void BeginBackups();
+  void BackUp();
+  void PutBack();
+  void FindOrphans();
+  void SeeOrphansNumber(const core::Mutation& mutation);
+  const JobScript& ScriptOf(core::AttemptId attempt, std::uint32_t life);
+  std::shared_ptr<SimRun>& PlaceOf(core::AttemptId attempt, std::uint32_t life);
+  std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step, std::uint32_t life);
   bool Fetch(core::NodeId reader, core::JobId job, const core::Checkpoint& save);
   const JobScript& ScriptOf(core::JobId job);
   SimAgent::World WorldForAgents();
@@ -183,6 +191,7 @@ class World {
   Rng measure_rng_;
   Rng reach_rng_;
   Rng outage_rng_;
+  Rng backup_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler
@@ -193,7 +202,11 @@ class World {
   std::uint32_t kinds_ = 1;
   Timeline timeline_;
   std::unique_ptr<core::ClusterState> state_ = std::make_unique<core::ClusterState>();
-  store::MemoryStore store_;
+  const std::shared_ptr<store::MemoryData> store_data_ = std::make_shared<store::MemoryData>();
+  store::MemoryStore store_{store_data_};
+  struct Backup;
+  std::shared_ptr<const Backup> backup_;
+  std::uint32_t life_ = 0;  // of the store: how often it went back
   std::uint64_t epoch_ = 0;
   std::uint64_t revision_ = 0;
   Duration clock_offset_;    // of the scheduler's clock, which is read once, when a leader begins
@@ -218,12 +231,15 @@ class World {
   std::uint64_t seq_ = 0;
   std::uint64_t session_ = 0;
   std::map<core::NodeId, std::unique_ptr<SimAgent>> agents_;
-  std::vector<std::unique_ptr<SimAgent>> replaced_;  // of machines that came again as the same node: their timers go on
   std::map<core::NodeId, core::NodeConnected> hellos_;
   std::set<core::NodeId> removed_;                        // their agents stay, without a stream
   std::map<std::string, core::NodeConnected> newcomers_;  // machines that were installed anew, to register yet
   std::map<core::NodeId, TimePoint> desired_lands_;       // desired sets of one stream arrive in order
   std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
+  std::map<core::AttemptId, std::shared_ptr<SimRun>> orphan_runs_;  // of attempts that the store has forgotten
+  std::map<core::JobId, JobScript> orphan_scripts_;
+  std::set<core::AttemptId> over_;  // the store takes them for live, and nothing of them is left
+  std::set<core::NodeId> unheard_;  // have orphans, and have not said so yet
   std::map<core::JobId, JobScript> scripts_;
   std::map<core::AttemptId, std::optional<core::TaskUser>> task_users_;  // as first sent
   WorldReport report_;

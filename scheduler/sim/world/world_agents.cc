@@ -17,6 +17,7 @@ void World::SendDesired(NodeId node) {
   for (const core::DesiredTask& task : core::DesiredFor(state_->tables(), node)) {
     SentTask one;
     one.id = task.id;
+    one.life = life_;
     one.launch = task.launch;
     one.stop = task.stop;
     one.interrupt = task.interrupt;
@@ -52,19 +53,21 @@ void World::SendDesired(NodeId node) {
   timeline_.At(lands, deliver);
 }
 
-std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step) {
-  auto& run = runs_[task.attempt];
+std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step, std::uint32_t life) {
+  auto& run = PlaceOf(task.attempt, life);
   if (run) return run;
   const core::AttemptId id = task.attempt;
-  run = std::make_shared<SimRun>(id, ScriptOf(id.job), base_step, timeline_, rng_,
+  run = std::make_shared<SimRun>(id, ScriptOf(id, life), base_step, timeline_, rng_,
                                  SimRun::Hooks{[this, id](std::uint32_t index) {
                                                  const core::Attempt* attempt = state_->FindAttempt(id);
-                                                 if (attempt) agents_.at(attempt->nodes[index])->Changed();
+                                                 const bool is_there = attempt && index < attempt->nodes.size();
+                                                 if (is_there) agents_.at(attempt->nodes[index])->Changed();
                                                },
                                                [this](const std::string& what) { Violation(what); },
                                                [this, id](std::uint32_t index) {
                                                  const core::Attempt* attempt = state_->FindAttempt(id);
-                                                 return !attempt || agents_.at(attempt->nodes[index])->CanSave();
+                                                 const bool is_there = attempt && index < attempt->nodes.size();
+                                                 return !is_there || agents_.at(attempt->nodes[index])->CanSave();
                                                }});
   return run;
 }
@@ -89,7 +92,7 @@ SimAgent::World World::WorldForAgents() {
             report.current = epoch == epoch_;
             Post(std::move(report));
           },
-          [this](core::TaskId task, std::int64_t base) { return Join(task, base); },
+          [this](core::TaskId task, std::int64_t base, std::uint32_t life) { return Join(task, base, life); },
           [this](JobId job) -> const JobScript& { return ScriptOf(job); },
           [this](NodeId reader, JobId job, const core::Checkpoint& save) { return Fetch(reader, job, save); },
           [this](NodeId node, const SentTask& task) { SeeLaunch(node, task); },
@@ -130,6 +133,7 @@ void World::Connect(NodeId node) {
   if (reach_.IsOff(node) || !LetsIn(node)) return;  // it comes when the cable is back
   core::NodeConnected hello = hellos_.at(node);
   hello.session = ++session_;
+  hello.highest_job = agents_.at(node)->highest_job();
   SetSession(node, hello.session);
   desired_lands_[node] = {};
   Post(std::move(hello));

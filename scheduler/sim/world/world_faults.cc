@@ -91,6 +91,7 @@ void World::SeeRemoval(const core::Mutation& mutation) {
   const auto* gone = std::get_if<core::DeleteNode>(&mutation);
   if (!gone) return;
   removed_.insert(gone->id);
+  backup_.reset();
   SetSession(gone->id, 0);
   agents_.at(gone->id)->Reboot();
   core::NodeConnected hello = hellos_.at(gone->id);
@@ -115,14 +116,13 @@ void World::Register(const std::string& name) {
 }
 
 void World::SeeNewcomer(const core::NodeConnected& hello, const core::Reply& reply) {
-  if (!reply.status.ok() || newcomers_.erase(hello.name) == 0) return;
+  // A batch may have what the old machine said before it was removed, too.
+  if (!reply.status.ok() || agents_.contains(reply.node) || newcomers_.erase(hello.name) == 0) return;
   ++report_.reinstalled;
+  backup_.reset();
   const NodeId id = reply.node;
   hellos_[id] = hello;
-  auto agent = std::make_unique<SimAgent>(id, WorldForAgents());
-  std::unique_ptr<SimAgent>& place = agents_[id];
-  if (place) replaced_.push_back(std::move(place));
-  place = std::move(agent);
+  agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
   SetSession(id, hello.session);
   timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
 }
@@ -201,6 +201,9 @@ void World::Heal() {
   RestoreLabels();
   EndTroubles();
   MendHealth();
+  if (life_ > 0) {
+    for (const auto& [node, agent] : agents_) agent->KillOrphans();
+  }
   // The operator looks after what was taken out, for as long as anything is.
   std::vector<std::string> names;
   state_->tables().nodes.ForEach([&](NodeId, const core::Node& node) {

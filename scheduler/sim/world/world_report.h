@@ -31,10 +31,12 @@ struct WorldReport {
   std::uint64_t cut_off = 0;           // machines whose cable was pulled
   std::uint64_t lost_by_probes = 0;    // nodes, as others said that they cannot be reached
   std::uint64_t outages = 0;
-  std::uint64_t store_outages = 0;  // for a moment, or longer
-  std::uint64_t flaps = 0;          // restarts of agents that come and go
-  std::uint64_t false_claims = 0;   // agents that said that they run what they do not
-  std::uint64_t plans = 0;          // jobs of which it was said before their submission what would become of them
+  std::uint64_t store_outages = 0;    // for a moment, or longer
+  std::uint64_t flaps = 0;            // restarts of agents that come and go
+  std::uint64_t false_claims = 0;     // agents that said that they run what they do not
+  std::uint64_t stores_put_back = 0;  // from a backup
+  std::uint64_t orphans = 0;          // tasks that the store did not know afterwards
+  std::uint64_t plans = 0;            // jobs of which it was said before their submission what would become of them
   std::uint64_t scheduler_restarts = 0;
   std::uint64_t agent_restarts = 0;
   std::uint64_t supervisors_lost = 0;  // of tasks whose ranks trained on
@@ -132,6 +134,8 @@ inline constexpr Counter kCounters[] = {
     {"store_outages", &WorldReport::store_outages},
     {"flaps", &WorldReport::flaps},
     {"false_claims", &WorldReport::false_claims},
+    {"stores_put_back", &WorldReport::stores_put_back},
+    {"orphans", &WorldReport::orphans},
     {"plans", &WorldReport::plans},
     {"stalls", &WorldReport::stalls},
     {"idle_warnings", &WorldReport::idle_warnings},

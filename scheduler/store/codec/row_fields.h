@@ -145,6 +145,7 @@ void Fields(Io& io, RowRef<Io, core::Agreement> row) {
   io.Field("swap_aborted", row.swap_aborted);
   io.Sparse("by_operator", row.by_operator);
   io.Sparse("elsewhere", row.elsewhere);
+  io.Sparse("grace_ms", row.grace);
 }
 
 template <typename Io>

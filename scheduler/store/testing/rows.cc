@@ -157,8 +157,8 @@ class Filler {
     All(count, started_at, waited, ran, simulated);
   }
   void Fill(core::Agreement& row) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, by_operator, elsewhere] = row;
-    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, by_operator, elsewhere);
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, by_operator, elsewhere, grace] = row;
+    All(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, by_operator, elsewhere, grace);
   }
   void Fill(core::Cordon& row) {
     auto& [by, reason, since, until, drain, deadline, drained] = row;
