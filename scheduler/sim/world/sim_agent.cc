@@ -75,6 +75,12 @@ std::vector<core::TaskId> SimAgent::Running() const {
   return running;
 }
 
+std::vector<core::TaskId> SimAgent::Recorded() const {
+  std::vector<core::TaskId> all;
+  for (const auto& [id, task] : tasks_) all.push_back(id);
+  return all;
+}
+
 bool SimAgent::TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired) {
   if (std::pair(epoch, revision) < newest_) return false;
   newest_ = {epoch, revision};

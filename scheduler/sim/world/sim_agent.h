@@ -78,6 +78,8 @@ class SimAgent {
   bool HasSave(core::JobId job, const std::string& local) const { return disk_.contains({job, local}); }
   // What has processes on this machine.
   std::vector<core::TaskId> Running() const;
+  // The same, and what is gone, until no scheduler lists it.
+  std::vector<core::TaskId> Recorded() const;
   // Of all that was ever launched here.
   core::JobId highest_job() const { return highest_job_; }
   // An operator ends by hand what no scheduler lists.

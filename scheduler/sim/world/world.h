@@ -165,6 +165,7 @@ class World {
   void PutBack();
   void FindOrphans();
   void SeeOrphansNumber(const core::Mutation& mutation);
+  void MixesUp(core::AttemptId attempt);
   const JobScript& ScriptOf(core::AttemptId attempt, std::uint32_t life);
   std::shared_ptr<SimRun>& PlaceOf(core::AttemptId attempt, std::uint32_t life);
   std::shared_ptr<SimRun> Join(core::TaskId task, std::int64_t base_step, std::uint32_t life);

@@ -74,6 +74,10 @@ void World::PutBack() {
 void World::FindOrphans() {
   std::set<AttemptId> there;
   for (const auto& [node, agent] : agents_) {
+    for (const TaskId task : agent->Recorded()) {
+      const core::Attempt* row = state_->FindAttempt(task.attempt);
+      if (!row || row->state == core::AttemptState::kClaimed) orphan_runs_.try_emplace(task.attempt);
+    }
     for (const TaskId task : agent->Running()) {
       const core::Attempt* row = state_->FindAttempt(task.attempt);
       const bool was_sent =
@@ -101,6 +105,9 @@ void World::FindOrphans() {
     notices_.LeaveOut(id.job);
     ++run;
   }
+  for (const auto& [id, run] : orphan_runs_) {
+    if (state_->FindAttempt(id)) MixesUp(id);
+  }
   const auto forgotten = scripts_.lower_bound(state_->next_job_id);
   orphan_scripts_.insert(forgotten, scripts_.end());
   scripts_.erase(forgotten, scripts_.end());  // their numbers are given again
@@ -110,9 +117,12 @@ void World::FindOrphans() {
 // A job may begin under the number of an orphan that nobody has heard of yet (docs/decisions/0053), on a node of it too.
 void World::SeeOrphansNumber(const core::Mutation& mutation) {
   const auto* row = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
-  if (!row || !orphan_runs_.contains((*row)->id)) return;
-  truth_.LeaveOut((*row)->id);
-  work_.LeaveOut((*row)->id);
+  if (row && orphan_runs_.contains((*row)->id)) MixesUp((*row)->id);
+}
+
+void World::MixesUp(AttemptId id) {
+  truth_.LeaveOut(id);
+  work_.LeaveOut(id);
 }
 
 const JobScript& World::ScriptOf(AttemptId attempt, std::uint32_t life) {
