@@ -76,7 +76,7 @@ bool HasActed(const std::vector<const Task*>& tasks) {
 bool HasLeftInVain(const Changes& changes, const Attempt& attempt) {
   const bool is_there = attempt.state == AttemptState::kStarting || attempt.state == AttemptState::kRunning;
   if (!is_there || attempt.stop != StopCause::kNone || attempt.open_agreement()) return false;
-  if (Planted(attempt.agreements.empty() ? PlantedBug::kLeaveForgotten : PlantedBug::kWithdrawnTooLate)) return false;
+  if (Planted(PlantedBug::kWithdrawnTooLate)) return false;
   for (const Task* task : TasksOf(changes.state(), attempt.id)) {
     for (const Rank& rank : task->ranks) {
       if (rank.leaving && !rank.yielded) return true;

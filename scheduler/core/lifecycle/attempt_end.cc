@@ -102,8 +102,7 @@ Ending Classify(const Attempt& attempt, const Exits& exits) {
     case StopCause::kNone: break;
   }
   // Who leaves, and has not yielded, was asked by an agreement that was withdrawn, or that the store has forgotten.
-  const bool forgotten =
-      exits.any_leaving && !Planted(PlantedBug::kWithdrawnTooLate) && !Planted(PlantedBug::kLeaveForgotten);
+  const bool forgotten = exits.any_leaving && !Planted(PlantedBug::kWithdrawnTooLate);
   if ((exits.any_yielded || forgotten) && !agreement) return LeftByItself(EndsSaved(attempt));
   if (exits.any_leaving && agreement) {
     // An agreement that was withdrawn too late came after the save that answered the first one.
@@ -209,7 +208,7 @@ void NameErrorAfterSignal(Changes& changes, AttemptId id, const std::vector<cons
 // Exits look alike, whoever is to blame.
 FailureCause FindCause(Changes& changes, AttemptId id, Ending& ending) {
   const Attempt& attempt = changes.attempt(id);
-  const FailureCause cause = CauseOfFailure(changes.state(), changes.policy(), attempt, changes.now());
+  FailureCause cause = CauseOfFailure(changes.state(), changes.policy(), attempt, changes.now());
   if (cause.why.empty()) return cause;
   if (cause.outcome != Outcome::kNone) ending.outcome = cause.outcome;
   changes.EditAttempt(id, [&](Attempt& row) {

@@ -33,17 +33,17 @@ struct Gang {
   }
   Cluster c;
   JobId job;
-  const NodeId kN1{1}, kN2{2};
+  const NodeId n1{1}, n2{2};
 };
 
 TEST(AnInterrupt, ThatAnAgentHearsLateHasItsTimeFromThenOn) {
   Gang g;
-  g.c.Silence(g.kN1, true);
+  g.c.Silence(g.n1, true);
   g.c.Suspend(g.job);
   g.c.Advance(Seconds(50));
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kNone);
   EXPECT_EQ(g.agreement().state, AgreementState::kNotifying);
-  g.c.Return(g.kN1);
+  g.c.Return(g.n1);
   EXPECT_EQ(g.agreement().deadline, g.c.now() + kGrace);
   EXPECT_EQ(g.agreement().agree_by, g.c.now() + kGrace / 4);
   g.ExpectSavedWithoutLoss();
@@ -52,14 +52,14 @@ TEST(AnInterrupt, ThatAnAgentHearsLateHasItsTimeFromThenOn) {
 // A refused agent knocks, which is a sign of life. The order was not told to it.
 TEST(AnInterrupt, OfANodeWhoseAgentIsRefusedHasItsTimeFromWhenThatIsLetIn) {
   Gang g;
-  g.c.Silence(g.kN1, true);
+  g.c.Silence(g.n1, true);
   g.c.Suspend(g.job);
   for (int knock = 0; knock < 5; ++knock) {
     g.c.Advance(Seconds(10));
-    g.c.Do(NodeRefused{"n1", g.c.node(g.kN1).machine_id, "its agent speaks version 1"});
+    g.c.Do(NodeRefused{"n1", g.c.node(g.n1).machine_id, "its agent speaks version 1"});
   }
-  ASSERT_EQ(g.c.node(g.kN1).state, NodeState::kRefused);
-  g.c.Return(g.kN1);
+  ASSERT_EQ(g.c.node(g.n1).state, NodeState::kRefused);
+  g.c.Return(g.n1);
   EXPECT_EQ(g.agreement().deadline, g.c.now() + kGrace);
   g.ExpectSavedWithoutLoss();
 }
@@ -68,18 +68,18 @@ TEST(AnInterrupt, WhoseStepAnAgentHearsLateGoesOnFromThere) {
   Gang g;
   g.c.Suspend(g.job);
   g.c.Ack(g.job, 0, 101);
-  g.c.Silence(g.kN1, true);
-  g.c.Silence(g.kN2, true);
+  g.c.Silence(g.n1, true);
+  g.c.Silence(g.n2, true);
   g.c.Do(NodeReported{});  // of nobody
   ASSERT_EQ(g.agreement().state, AgreementState::kNotifying);
-  g.c.Return(g.kN1);
-  g.c.Return(g.kN2);
+  g.c.Return(g.n1);
+  g.c.Return(g.n2);
   g.c.Ack(g.job, 1, 101);
   ASSERT_EQ(g.agreement().state, AgreementState::kAgreed);
-  for (const NodeId node : {g.kN1, g.kN2}) g.c.Silence(node, true);
+  for (const NodeId node : {g.n1, g.n2}) g.c.Silence(node, true);
   g.c.Advance(Minutes(2));
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kNone) << "the ranks wait at their hold for the step";
-  for (const NodeId node : {g.kN1, g.kN2}) g.c.Return(node);
+  for (const NodeId node : {g.n1, g.n2}) g.c.Return(node);
   EXPECT_EQ(g.agreement().deadline, g.c.now() + kGrace);
   g.ExpectSavedWithoutLoss();
 }
@@ -102,26 +102,26 @@ TEST(AnInterrupt, OutlivesAnOutage) {
 // Nobody has seen a stream end: the machine slept, or the cut was short.
 TEST(AnInterrupt, DoesNotCountTheTimeOfACutThatItsStreamOutlived) {
   Gang g(Seconds(8));
-  const std::uint64_t session = g.c.session(g.kN1);
-  g.c.Silence(g.kN1);
+  const std::uint64_t session = g.c.session(g.n1);
+  g.c.Silence(g.n1);
   g.c.Suspend(g.job);
   g.c.Advance(Seconds(12));
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kNone) << "a report of node 1 is overdue";
-  g.c.Do(NodeReported{g.kN1, session, true, g.c.agent(g.kN1).Observed()});
+  g.c.Do(NodeReported{g.n1, session, true, g.c.agent(g.n1).Observed()});
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kNone);
   EXPECT_EQ(g.agreement().deadline, g.c.now() + Seconds(8));
 }
 
 TEST(AnInterrupt, OfAMachineThatSleptGoesOnWhereItWas) {
   Gang g;
-  const std::uint64_t session = g.c.session(g.kN1);
+  const std::uint64_t session = g.c.session(g.n1);
   g.c.Suspend(g.job);
   g.c.Advance(Seconds(10));
   const Duration left = g.agreement().deadline - g.c.now();
   ASSERT_EQ(left, Seconds(20));
-  g.c.Silence(g.kN1);
+  g.c.Silence(g.n1);
   g.c.Advance(Seconds(45));
-  g.c.Do(NodeReported{g.kN1, session, true, g.c.agent(g.kN1).Observed()});
+  g.c.Do(NodeReported{g.n1, session, true, g.c.agent(g.n1).Observed()});
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kNone);
   EXPECT_EQ(g.agreement().deadline, g.c.now() + left - ReportEvery(g.c.policy()))
       << "it may have been awake for as long as an agent says nothing";
@@ -132,12 +132,12 @@ TEST(AnInterrupt, CountsOverlappingCutsOnce) {
   g.c.Suspend(g.job);
   g.c.Advance(Seconds(10));
   const TimePoint deadline = g.agreement().deadline;
-  g.c.Silence(g.kN1, true);
-  g.c.Silence(g.kN2, true);
+  g.c.Silence(g.n1, true);
+  g.c.Silence(g.n2, true);
   g.c.Advance(Seconds(40));
-  g.c.Return(g.kN2);
+  g.c.Return(g.n2);
   EXPECT_EQ(g.agreement().deadline, deadline) << "node 1 is still away";
-  g.c.Return(g.kN1);
+  g.c.Return(g.n1);
   EXPECT_EQ(g.agreement().deadline, deadline + Seconds(40) - ReportEvery(g.c.policy()));
 }
 
@@ -147,12 +147,12 @@ TEST(AnInterrupt, DoesNotWaitForANodeThatTheJobHasLeft) {
   g.c.Suspend(g.job);
   g.c.Advance(Seconds(10));
   g.c.Edit(g.job, 0, [](ObservedTask& task) { task.phase = TaskPhase::kReleased; });
-  ASSERT_FALSE(g.c.node(g.kN1).holder);
+  ASSERT_FALSE(g.c.node(g.n1).holder);
   const TimePoint deadline = g.agreement().deadline;
-  g.c.Silence(g.kN1, true);
-  g.c.Silence(g.kN2, true);
+  g.c.Silence(g.n1, true);
+  g.c.Silence(g.n2, true);
   g.c.Advance(Seconds(40));
-  g.c.Return(g.kN2);
+  g.c.Return(g.n2);
   EXPECT_EQ(g.agreement().deadline, deadline + Seconds(40) - ReportEvery(g.c.policy())) << "it was away, too";
   g.c.Advance(g.agreement().deadline - g.c.now());
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kDeadline) << "though node 1 is away still";
@@ -164,9 +164,9 @@ TEST(AnInterrupt, EndsThoughAnAgentComesAndGoes) {
   g.c.Suspend(g.job);
   for (int i = 0; i < 60 && g.c.attempt(g.job).stop == StopCause::kNone; ++i) {
     g.c.Advance(Seconds(1));
-    for (const NodeId node : {g.kN1, g.kN2}) g.c.Silence(node, true);
+    for (const NodeId node : {g.n1, g.n2}) g.c.Silence(node, true);
     g.c.Advance(Seconds(1));
-    for (const NodeId node : {g.kN1, g.kN2}) g.c.Return(node);
+    for (const NodeId node : {g.n1, g.n2}) g.c.Return(node);
   }
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kDeadline);
   EXPECT_LE(g.c.now() - g.agreement().requested_at, Minutes(2));
@@ -177,14 +177,14 @@ TEST(AnInterrupt, HasItsFullTimeWhenItsAgentsFindTheNextLeader) {
   g.c.Suspend(g.job);
   g.c.RestartScheduler();
   g.c.Advance(Seconds(50));
-  for (const NodeId node : {g.kN1, g.kN2}) g.c.Return(node);
+  for (const NodeId node : {g.n1, g.n2}) g.c.Return(node);
   EXPECT_EQ(g.agreement().deadline, g.c.now() + kGrace);
   g.ExpectSavedWithoutLoss();
 }
 
 TEST(AnInterrupt, WithoutGraceWaitsForNobody) {
   Gang g({}, {.nodes = 6});
-  g.c.Silence(g.kN1, true);
+  g.c.Silence(g.n1, true);
   g.c.Suspend(g.job);
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kDeadline);
 }
@@ -192,10 +192,10 @@ TEST(AnInterrupt, WithoutGraceWaitsForNobody) {
 TEST(AnInterrupt, IsJudgedOnANodeThatWasTakenOutToo) {
   Gang g;
   g.c.script(g.job).leaves = g.c.script(g.job).acks = false;
-  NodeReported report{g.kN1, g.c.session(g.kN1), true, g.c.agent(g.kN1).Observed()};
+  NodeReported report{g.n1, g.c.session(g.n1), true, g.c.agent(g.n1).Observed()};
   report.site_fault = "the epilog failed";
   g.c.Do(report);
-  ASSERT_EQ(g.c.node(g.kN1).state, NodeState::kQuarantined);
+  ASSERT_EQ(g.c.node(g.n1).state, NodeState::kQuarantined);
   g.c.Suspend(g.job);
   for (int i = 0; i < 7; ++i) {
     g.c.Advance(Seconds(5));
@@ -206,13 +206,13 @@ TEST(AnInterrupt, IsJudgedOnANodeThatWasTakenOutToo) {
 
 TEST(ADrainsDeadline, IsNotJudgedWhileANodeOfTheJobIsAway) {
   Gang g;
-  g.c.Silence(g.kN1, true);
+  g.c.Silence(g.n1, true);
   g.c.Do(CordonNode{"n2", "op", "a new fan", {}, true, Seconds(20)});
   g.c.Advance(Seconds(50));
   EXPECT_EQ(g.c.attempt(g.job).stop, StopCause::kNone);
-  g.c.Return(g.kN1);
+  g.c.Return(g.n1);
   EXPECT_EQ(g.agreement().deadline, g.c.now() + Seconds(20));
-  EXPECT_EQ(g.c.node(g.kN2).cordon->deadline, g.c.now() + Seconds(20)) << "and operators see it";
+  EXPECT_EQ(g.c.node(g.n2).cordon->deadline, g.c.now() + Seconds(20)) << "and operators see it";
   g.ExpectSavedWithoutLoss();
 }
 

@@ -22,9 +22,21 @@ TEST(ALeaveForAForgottenInterrupt, IsNoSuccess) {
     testing::ScriptedAgent::Release(task, 0);
   });
   EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kInterrupted);
+  c.Advance(Seconds(10));
   c.Settle();
   EXPECT_EQ(c.job(job).state, JobState::kRunning) << "it goes on";
   EXPECT_EQ(c.attempt(job).id.number, 2u);
+}
+
+TEST(ALeaveForAForgottenInterrupt, CountsAsALeaveOfItsOwn) {
+  Cluster c({.nodes = 1});
+  const JobId job = c.Submit(Spec(1));
+  c.Settle();
+  SayLeaving(c, job, 0);
+  c.Exit(job, 0, 0);
+  ASSERT_EQ(c.attempt(job, 1).outcome, Outcome::kInterrupted);
+  EXPECT_FALSE(c.job(job).swap_aborted) << "whoever says so unasked does not come first";
+  EXPECT_EQ(c.job(job).idle_yields, 1u) << "nor does it start all the time";
 }
 
 TEST(ALeaveForAForgottenInterrupt, TakesItsGangWithIt) {

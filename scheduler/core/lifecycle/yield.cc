@@ -26,12 +26,19 @@ const std::string& AskedFor(const Attempt& ended) {
   return again ? all[all.size() - 2].preemptor_user : all.back().preemptor_user;
 }
 
+// It was opened for the others of a rank that left, and nothing that this store has had asked that rank.
+bool IsOfARankUnasked(const std::vector<Agreement>& all) {
+  const Agreement& last = all.back();
+  const bool of_a_rank = last.swap_aborted && !last.preemptor && !last.suspend && !last.time_limit && !last.by_operator;
+  return of_a_rank && (all.size() == 1 || all[all.size() - 2].state != AgreementState::kWithdrawn);
+}
+
 }  // namespace
 
 const Agreement* LeftBy(const Attempt& ended) {
   if (ended.agreements.empty()) return nullptr;
   const Agreement& last = ended.agreements.back();
-  return last.state == AgreementState::kEnded ? &last : nullptr;
+  return last.state == AgreementState::kEnded && !IsOfARankUnasked(ended.agreements) ? &last : nullptr;
 }
 
 bool IsYield(const Attempt& ended) {

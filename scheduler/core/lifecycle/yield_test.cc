@@ -332,6 +332,7 @@ TEST(AbortedSwap, WhoHasWaitedForAQuantumSinceHasAWholeOne) {
   Agreement& agreement = last.agreements.emplace_back();
   agreement.state = AgreementState::kEnded;
   agreement.swap_aborted = true;
+  agreement.preemptor = {JobId(9), 1};
   const Policy policy;
   EXPECT_EQ(QuantumLeft(policy, &last, Hours(4), last.ended_at), Minutes(5));
   EXPECT_EQ(QuantumLeft(policy, &last, Minutes(2), last.ended_at), Minutes(2));

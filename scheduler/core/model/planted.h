@@ -39,7 +39,6 @@ enum class PlantedBug : std::uint8_t {
   kKnockIsAWord,           // an agent that is refused was told of what was ordered meanwhile
   kStopBeginsAgain,        // a stop has all of its time again whenever an agent comes back
   kWithdrawnTooLate,       // an interrupt is withdrawn though a rank has left for it
-  kLeaveForgotten,         // who leaves for an interrupt that the store has forgotten has ended well
   kHangBeforeRestore,      // who has not said that it got its save is never looked at
   kSilenceIsHang,          // who is not heard stands still
   kYieldStorm,             // who reported a step has done something

@@ -173,8 +173,7 @@ struct Agreement {
   bool suspend = false;     // the user asked for it: the job is held afterwards
   bool time_limit = false;  // the job is at its limit: it is over afterwards
   bool moved = false;       // it is to go on elsewhere: a place is kept for it, and it comes first in its class
-  TimePoint requested_at;
-  TimePoint agree_by;
+  TimePoint requested_at, agree_by;
   TimePoint deadline;     // moves with granted extensions
   TimePoint notified_at;  // the last rank's acknowledgement
   TimePoint agreed_at;

@@ -164,6 +164,7 @@ class World {
   void BackUp();
   void PutBack();
   void FindOrphans();
+  void EndForgotten();
   void SeeOrphansNumber(const core::Mutation& mutation);
   void MixesUp(core::AttemptId attempt);
   const JobScript& ScriptOf(core::AttemptId attempt, std::uint32_t life);
@@ -239,6 +240,7 @@ class World {
   std::map<core::AttemptId, std::shared_ptr<SimRun>> runs_;
   std::map<core::AttemptId, std::shared_ptr<SimRun>> orphan_runs_;  // of attempts that the store has forgotten
   std::map<core::JobId, JobScript> orphan_scripts_;
+  std::set<core::AttemptId> mixed_up_;
   std::set<core::AttemptId> over_;  // the store takes them for live, and nothing of them is left
   std::set<core::NodeId> unheard_;  // have orphans, and have not said so yet
   std::map<core::JobId, JobScript> scripts_;

@@ -63,7 +63,9 @@ std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step, s
                                                  const bool is_there = attempt && index < attempt->nodes.size();
                                                  if (is_there) agents_.at(attempt->nodes[index])->Changed();
                                                },
-                                               [this](const std::string& what) { Violation(what); },
+                                               [this, id](const std::string& what) {
+                                                 if (!mixed_up_.contains(id)) Violation(what);
+                                               },
                                                [this, id](std::uint32_t index) {
                                                  const core::Attempt* attempt = state_->FindAttempt(id);
                                                  const bool is_there = attempt && index < attempt->nodes.size();

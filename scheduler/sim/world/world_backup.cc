@@ -1,6 +1,6 @@
 // Stores that go back: an operator puts a backup back, as back-up-and-restore.md says. What has begun since then the
-// store does not know: its tasks run on as orphans, jobs that were submitted since are forgotten, and what ended since is
-// taken for live. What was told to users before the backup holds.
+// store does not know: its tasks run on as orphans, jobs that were submitted since are forgotten, and what ended since
+// is taken for live. What was told to users before the backup holds.
 #include <memory>
 #include <utility>
 
@@ -48,7 +48,7 @@ void World::BackUp() {
   timeline_.After(Milliseconds(backup_rng_.Between(1000, 400'000)), [this] { PutBack(); });
 }
 
-// Nodes that an operator removed since then, or that are new, are left out: whoever puts a backup back enrols them anew.
+// Not where an operator removed nodes since then, or new ones came: whoever puts a backup back enrols those once more.
 void World::PutBack() {
   if (healing_ || down_ || !backup_) {
     if (!healing_) BackUp();
@@ -114,13 +114,27 @@ void World::FindOrphans() {
   std::erase_if(task_users_, [this](const auto& entry) { return !state_->FindAttempt(entry.first); });
 }
 
-// A job may begin under the number of an orphan that nobody has heard of yet (docs/decisions/0053), on a node of it too.
+// Whoever put the backup back ends what no scheduler lists, and users cancel what stands still: of a gang that was
+// being started when the backup was made, a task may be started twice, and the others wait for the first one.
+void World::EndForgotten() {
+  for (const auto& [node, agent] : agents_) agent->KillOrphans();
+  for (const auto& [id, run] : runs_) {
+    const core::Attempt* row = state_->FindAttempt(id);
+    const bool stands = timeline_.now() - run->last_sign() > Minutes(10);
+    if (row && row->state == core::AttemptState::kRunning && stands) {
+      Post(core::CancelJob{id.job, state_->FindJob(id.job)->user});
+    }
+  }
+}
+
+// A job may begin under the number of an orphan that nobody has heard of yet, on a node of it, too: decision 0053.
 void World::SeeOrphansNumber(const core::Mutation& mutation) {
   const auto* row = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
   if (row && orphan_runs_.contains((*row)->id)) MixesUp((*row)->id);
 }
 
 void World::MixesUp(AttemptId id) {
+  mixed_up_.insert(id);
   truth_.LeaveOut(id);
   work_.LeaveOut(id);
 }

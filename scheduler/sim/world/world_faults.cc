@@ -201,9 +201,7 @@ void World::Heal() {
   RestoreLabels();
   EndTroubles();
   MendHealth();
-  if (life_ > 0) {
-    for (const auto& [node, agent] : agents_) agent->KillOrphans();
-  }
+  if (life_ > 0) EndForgotten();
   // The operator looks after what was taken out, for as long as anything is.
   std::vector<std::string> names;
   state_->tables().nodes.ForEach([&](NodeId, const core::Node& node) {
