@@ -47,7 +47,7 @@ PLANTED = [
     (rules_webui.pages, {f"{PAGE}/Queue.test.tsx": None}, PAGE, "has no test"),
     (rules_webui.pages, {"e2e/queue.spec.ts": None}, PAGE, "no test in a browser"),
     (rules_webui.ignored, {".gitignore": "/dist/"}, ".gitignore", "does not name e2e/.out"),
-    (rules_webui.machines_paths, {"src/x.ts": "open('/work/main');"}, "src/x.ts", "folder of one machine"),
+    (rules_webui.machines_paths, {"src/x.ts": "open('/root/glim/a');"}, "src/x.ts", "folder of one machine"),
 ]
 
 

@@ -112,8 +112,8 @@ bool IsDue(const Changes& changes, const Attempt& attempt, TimePoint due) {
   return changes.now() >= due && AreHeardAt(changes.state(), changes.policy(), attempt, due);
 }
 
-// What the ranks were told: nobody is robbed of it by what was not heard, nor by terms that are others by now. A row of
-// an earlier release does not have it.
+// What the ranks were told. Neither an outage nor a policy or class that changed since makes it shorter. A row of an
+// earlier release does not have it.
 Duration FullTime(const Agreement& open) { return open.grace.ms > 0 ? open.grace : open.deadline - open.requested_at; }
 
 void CutByDrains(const ClusterState& state, const Attempt& attempt, Agreement* agreement) {

@@ -11,9 +11,9 @@
 //
 // S never changes once committed. Withdrawal is possible in NOTIFYING alone, and before any rank has acted on it (left,
 // or ended); later, the attempt leaves all the same and counts as swap_aborted. A rank that left while its agreement
-// was being withdrawn opens another one. The deadline (request + grace, moved by the job's wish up to max_grace) stops
-// the attempt. It and agree_by are judged while every node of the attempt is heard, and the time in which one is not
-// does not count (heard.h).
+// was being withdrawn, or for one that a restored store does not have, opens another one. The deadline (request +
+// grace, moved by the job's wish up to max_grace) stops the attempt. It and agree_by are judged while every node of the
+// attempt is heard, and the time in which one is not does not count (heard.h).
 #pragma once
 
 #include <string>

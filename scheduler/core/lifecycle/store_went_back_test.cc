@@ -35,8 +35,8 @@ TEST(ALeaveForAForgottenInterrupt, CountsAsALeaveOfItsOwn) {
   SayLeaving(c, job, 0);
   c.Exit(job, 0, 0);
   ASSERT_EQ(c.attempt(job, 1).outcome, Outcome::kInterrupted);
-  EXPECT_FALSE(c.job(job).swap_aborted) << "whoever says so unasked does not come first";
-  EXPECT_EQ(c.job(job).idle_yields, 1u) << "nor does it start all the time";
+  EXPECT_FALSE(c.job(job).swap_aborted) << "a job that leaves unasked does not come first";
+  EXPECT_EQ(c.job(job).idle_yields, 1u) << "the next attempt waits, as after a yield";
 }
 
 TEST(ALeaveForAForgottenInterrupt, TakesItsGangWithIt) {

@@ -19,7 +19,8 @@
 
 namespace glim::core {
 
-// The agreement by which an ended attempt left; null: it left by itself. One that was withdrawn asks nobody to leave.
+// The agreement by which an ended attempt left; null: it left by itself. One that was withdrawn asks nobody to leave,
+// and one that was opened because a rank left unasked is the job's own doing.
 const Agreement* LeftBy(const Attempt& ended);
 
 // Of an ended attempt: it was interrupted, and nobody had asked it to leave.

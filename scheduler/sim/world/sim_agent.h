@@ -20,7 +20,7 @@ namespace glim::sim {
 // A desired task as it travels: values only, for it arrives later than it was made.
 struct SentTask {
   core::TaskId id;
-  std::uint32_t life = 0;  // the store's, which began anew when it went back (world_backup.cc)
+  std::uint32_t life = 0;  // how often the store had been restored from a backup (world_backup.cc)
   bool launch = false;
   bool interrupt = false;
   core::Agreement agreement;

@@ -48,7 +48,7 @@ void World::BackUp() {
   timeline_.After(Milliseconds(backup_rng_.Between(1000, 400'000)), [this] { PutBack(); });
 }
 
-// Not where an operator removed nodes since then, or new ones came: whoever puts a backup back enrols those once more.
+// A backup from before a node was removed or enrolled is not used: the operator would have to enrol that node again.
 void World::PutBack() {
   if (healing_ || down_ || !backup_) {
     if (!healing_) BackUp();
@@ -114,8 +114,8 @@ void World::FindOrphans() {
   std::erase_if(task_users_, [this](const auto& entry) { return !state_->FindAttempt(entry.first); });
 }
 
-// Whoever put the backup back ends what no scheduler lists, and users cancel what stands still: of a gang that was
-// being started when the backup was made, a task may be started twice, and the others wait for the first one.
+// After a restore the operator ends orphans, and users cancel jobs that hang: a gang that was being started when the
+// backup was made may have one task started twice, and the others wait for the first one.
 void World::EndForgotten() {
   for (const auto& [node, agent] : agents_) agent->KillOrphans();
   for (const auto& [id, run] : runs_) {
@@ -127,7 +127,7 @@ void World::EndForgotten() {
   }
 }
 
-// A job may begin under the number of an orphan that nobody has heard of yet, on a node of it, too: decision 0053.
+// A job may start under the number of an orphan whose node has not reported yet, even on that node: decision 0053.
 void World::SeeOrphansNumber(const core::Mutation& mutation) {
   const auto* row = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
   if (row && orphan_runs_.contains((*row)->id)) MixesUp((*row)->id);
