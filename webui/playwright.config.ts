@@ -1,13 +1,16 @@
 import { defineConfig } from '@playwright/test';
 
+// How much longer waits may take on this machine than on a quiet one. No spec has a bound of its own.
+const slower = Number(process.env.GLIM_TEST_SLOWER ?? 1);
+
 export default defineConfig({
   testDir: 'e2e',
   outputDir: 'e2e/.out',
   snapshotPathTemplate: '{testDir}/__screenshots__/{arg}{ext}',
   globalSetup: './e2e/harness/global-setup.ts',
   workers: 1, // the cluster is one for all, and each test leaves it idle
-  timeout: 60_000,
-  expect: { timeout: 10_000 },
+  timeout: 300_000 * slower,
+  expect: { timeout: 120_000 * slower },
   reporter: [['list']],
   use: {
     ignoreHTTPSErrors: true,

@@ -7,5 +7,4 @@ export default defineConfig({
   testDir: 'e2e/pictures',
   testMatch: '*.pictures.ts',
   globalSetup: undefined,
-  timeout: 240_000,
 });

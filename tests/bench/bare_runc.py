@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import time
 
@@ -15,7 +16,7 @@ INIT, PRIVATE = "/run/glim-init", "/run/glim/private"
 class BareRunc:
     """Takes a running task's container for a model: its mounts, limits, seccomp; without glim-init, with mounts that
     runc makes by itself as root, and in a folder and a control group of its own. In place of folders that go with the
-    task, its secrets too, it mounts empty ones."""
+    task, its secrets too, it mounts empty ones, and of files copies."""
 
     def __init__(self, folder, task_folder, control_group):
         self.number = 0
@@ -31,9 +32,12 @@ class BareRunc:
             state = os.path.dirname(os.path.dirname(task_folder))
             json.dump(bare_config(config, order, state, self._stand_in, self._rootfs(), f"{control_group}/bare"), file)
 
-    def _stand_in(self, number):
-        """A folder that a task's user may write to, as its own."""
+    def _stand_in(self, number, source):
+        """A copy of a file, or a folder that a task's user may write to, as its own."""
         path = os.path.join(self.bundle, f"stand-in-{number}")
+        if os.path.isfile(source):
+            shutil.copyfile(source, path)
+            return path
         os.makedirs(path)
         os.chmod(path, 0o1777)
         return path
@@ -62,7 +66,7 @@ class BareRunc:
 
 def bare_config(config, order, state, stand_in, rootfs, control_group):
     """`config`: the model's config.json; `order`: its mounts.json; `state`: the folder of its node's agent;
-    `stand_in(number)` makes a folder."""
+    `stand_in(number, source)` makes what stands there in place of the source."""
     config["process"].update(args=PRINT_TIME)
     config["root"]["path"] = rootfs
     linux = config["linux"]
@@ -76,7 +80,7 @@ def bare_config(config, order, state, stand_in, rootfs, control_group):
         if target == INIT:
             continue
         goes = own and (target == PRIVATE or source.startswith(state + "/"))
-        config["mounts"].append(bind(stand_in(number) if goes else source, target, read_only))
+        config["mounts"].append(bind(stand_in(number, source) if goes else source, target, read_only))
     return config
 
 

@@ -102,7 +102,9 @@ def test_the_container_alone_has_the_tasks_confinement_and_nothing_that_goes_wit
             ["mounts[0].source", "/data", "/data", "/data", False, False, False],
         ]
     }
-    made = bare_runc.bare_config(config, order, state, lambda number: f"/stands/{number}", "/rootfs", "/glim/tag/bare")
+    made = bare_runc.bare_config(
+        config, order, state, lambda number, _: f"/stands/{number}", "/rootfs", "/glim/tag/bare"
+    )
     assert {mount["destination"]: (mount["source"], mount["options"][-1]) for mount in made["mounts"][1:]} == {
         "/sys": ("sysfs", "ro"),
         "/usr": ("/usr", "ro"),

@@ -73,11 +73,11 @@ test('the leader goes and comes back: what was written meanwhile is there, once'
   await cluster.ask('stop_leader', { kill: true });
   await expect(page.locator('[data-stream]')).toHaveAttribute('data-stream', 'lost');
   await cluster.ask('start_leader');
-  await expect(page.locator('[data-stream]')).toHaveAttribute('data-stream', 'live', { timeout: 20_000 });
+  await expect(page.locator('[data-stream]')).toHaveAttribute('data-stream', 'live');
   const numbers = async () =>
     (await pane(page).locator('[data-offset]').allInnerTexts()).map((text) => Number(text.replace('number ', '')));
   const before = (await numbers()).length;
-  await expect.poll(async () => (await numbers()).length, { timeout: 20_000 }).toBeGreaterThan(before + 5);
+  await expect.poll(async () => (await numbers()).length).toBeGreaterThan(before + 5);
   (await numbers()).forEach((number, at, all) => expect(number).toBe((all[0] ?? 0) + at));
 });
 
@@ -87,9 +87,9 @@ test('attempts are joined, with marks of the interrupt and of the next one', asy
   await signIn('user', `/jobs/${id}/logs`);
   await expect(pane(page)).toContainText('here is attempt 1');
   const urgent = await cluster.submit({ name: 'job-urgent', user: 'lee', nodes: 4, run: 'sleep 1', priority: 'high' });
-  await expect(pane(page).locator('[data-mark=ended]')).toContainText('Attempt 1 interrupted', { timeout: 20_000 });
+  await expect(pane(page).locator('[data-mark=ended]')).toContainText('Attempt 1 interrupted');
   await expect(pane(page).locator('[data-mark=ended]')).toContainText(`job-urgent`);
-  await expect(pane(page)).toContainText('here is attempt 2', { timeout: 30_000 });
+  await expect(pane(page)).toContainText('here is attempt 2');
   await expect(pane(page).locator('[data-mark=began]').last()).toContainText('Attempt 2');
   await page.reload();
   await expect(pane(page)).toContainText('here is attempt 2');
@@ -132,7 +132,7 @@ test('the first traceback of a failed job is found and shown', async ({ cluster,
   const run = `seq 1 50000; python3 -c 'raise ValueError("no such <b>thing</b>")'`;
   const id = await cluster.submit({ name: 'job-raises', run });
   await signIn('user', `/jobs/${id}/logs`);
-  await expect(page.getByText('First traceback')).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText('First traceback')).toBeVisible();
   await expect(page.getByText('ValueError: no such <b>thing</b>').first()).toBeVisible();
   await page.getByRole('button', { name: 'Show' }).click();
   await expect(pane(page).getByText('Traceback (most recent call last)')).toBeInViewport();

@@ -54,7 +54,7 @@ test('a drain says what it costs, and empties the node', async ({ cluster, page,
   await dialog.getByLabel(/Reason/).fill('node-cable');
   await dialog.getByRole('button', { name: 'Drain', exact: true }).click();
   const heading = page.getByRole('heading', { level: 1 });
-  await expect(heading).toContainText('drained', { timeout: 30_000 });
+  await expect(heading).toContainText('drained');
   await expect(page.locator('[data-part=jobs]')).toContainText('No job has this node');
   await cluster.text(['admin', 'node', 'uncordon', name, '-y'], { user: 'oscar' });
   await expect(heading).toContainText('ready');
@@ -65,7 +65,7 @@ test('who had it in the past, and where it is on the map', async ({ cluster, pag
   await signIn('user', '/nodes/n3/');
   await expect(page.locator('[data-part=jobs]')).toContainText('node-past');
   await page.locator('[data-part=holders]').getByRole('button').first().click();
-  await expect(page.getByRole('grid', { name: 'Who had it' })).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByRole('grid', { name: 'Who had it' })).toBeVisible();
   await expect(page.locator('[data-part=holders]')).toContainText('do not go back that far');
   await page.getByRole('link', { name: 'Show on the map' }).click();
   await expect(page.locator('[data-part=counts]')).toContainText('1 of 4 nodes');

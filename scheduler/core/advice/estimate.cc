@@ -152,6 +152,16 @@ bool HasUnreservedNodes(Pass& pass, const Job& job) {
   return MostTogether(ask, out, *job.spec, pass.policy(), pass.state()) >= job.spec->nodes;
 }
 
+bool NeedsLinkOfOtherPools(Pass& pass, const Job& job) {
+  if (job.spec->nodes <= pass.AskOf(job).most_in_zone) return false;
+  const auto& pools = pass.state().layouts().pools;
+  return std::any_of(pools.begin(), pools.end(), [&](const auto& pool) {
+    const std::vector<std::uint32_t>& zones = pool.second.zones;
+    return pool.first != job.spec->pool &&
+           std::adjacent_find(zones.begin(), zones.end(), std::not_equal_to<>()) != zones.end();
+  });
+}
+
 Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint promised_by) {
   Estimate estimate;
   if (!job.waits_for.empty()) {

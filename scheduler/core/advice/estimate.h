@@ -29,6 +29,9 @@ bool HasNodes(Pass& pass, const Job& job);
 // Whether they are without those that reservations keep from the job now.
 bool HasUnreservedNodes(Pass& pass, const Job& job);
 
+// Whether it must cross two zones, over a link that jobs of another pool may hold for as long as they like.
+bool NeedsLinkOfOtherPools(Pass& pass, const Job& job);
+
 // `promised_by`: the end of the promised wait; 0: none is promised. `ahead` has the first kAheadSimulatedMax.
 Estimate EstimateStart(Pass& pass, const Job& job, const Ahead& ahead, TimePoint promised_by);
 

@@ -80,6 +80,28 @@ TEST(Estimate, ATimeLimitBoundsIt) {
   EXPECT_LE(estimate.latest, c.now() + Minutes(20));
 }
 
+TEST(Estimate, NothingIsPromisedWhereAnotherPoolMayHoldTheLink) {
+  Policy policy;
+  policy.cross_zone_nodes_min = 3;
+  policy.links = {{"z1", "z2", 1, 1}};
+  Cluster c(Zones{.zones = 2, .nodes = 2}, policy);
+  c.Submit(Urgent(4));
+  c.Settle();
+  const auto promised = [&](std::uint32_t nodes) {
+    return OutlookOf(c.state(), c.policy(), c.job(c.Submit(Urgent(nodes))), c.now()).promised_by;
+  };
+  EXPECT_TRUE(promised(3)) << "only its own pool has the link";
+  NodeLabels labels = c.node(NodeId(1)).labels;
+  labels.pool = "other";
+  c.AddNode(labels);
+  EXPECT_TRUE(promised(3)) << "the other pool has one zone";
+  labels.zone = c.node(NodeId(4)).labels.zone;
+  labels.leaf = c.node(NodeId(4)).labels.leaf;
+  c.AddNode(labels);
+  EXPECT_FALSE(promised(3)) << "it must cross, and the other pool's jobs may hold the link";
+  EXPECT_TRUE(promised(2)) << "it fits into a zone";
+}
+
 TEST(Estimate, AReservationsEndIsKnown) {
   Cluster c(Zones{.nodes = 2});
   Teach(c, 20, Hours(1));

@@ -152,7 +152,8 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   const std::size_t named = std::min(ahead.first.size(), kAheadNamedMax);
   for (std::size_t i = 0; i < named; ++i) outlook.ahead.push_back(ahead.first[i]->id);
   const bool promised = job.waits_for.empty() && !job.waits_for_save && HasNodes(pass, job) &&
-                        HasUnreservedNodes(pass, job) && pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
+                        HasUnreservedNodes(pass, job) && !NeedsLinkOfOtherPools(pass, job) &&
+                        pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
                         BarOf(state.accounts(), policy, job.user, job.team, job.spec->pool) == Bar::kNone;
   if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);

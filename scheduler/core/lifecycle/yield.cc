@@ -77,7 +77,7 @@ bool LostMoreThanItsQuantum(const Policy& policy, const Job& job, const Attempt&
   const TimePoint since = std::max(ended.started_at, ended.durable_at);
   // It may have had the rest of one (QuantumLeft).
   const Duration whole = std::max(ended.quantum, DoubledQuantum(policy.quantum_min, job.quantum_doublings));
-  return agreement->left_at - since >= std::max(whole, kQuantumLeast);  // at its very end all of it is lost
+  return agreement->left_at - since >= whole;  // at its very end all of it is lost
 }
 
 bool ComesFirst(const Job& job, const Attempt& ended) {

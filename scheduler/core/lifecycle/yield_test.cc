@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/testing/cluster_builder.h"
@@ -203,7 +204,7 @@ TEST(RestartMax, CountsTheRestartsSinceTheLastDurableSave) {
 
 // A job that never saves, and is interrupted whenever its quantum is over.
 struct NeverSaves {
-  NeverSaves() {
+  explicit NeverSaves(Policy policy = {}) : c({}, std::move(policy)) {
     job = c.Running(Spec(2));
     c.script(job).saves = false;
   }
@@ -231,6 +232,17 @@ TEST(CostlyInterrupts, EachDoublesTheJobsQuantumUpToADay) {
   EXPECT_EQ(ProtectionInWords(n.c.policy(), n.c.job(n.job)),
             "9 interrupts lost more than a quantum: its class leaves an attempt alone for 1d at least, not 15m; saves "
             "would spare it that");
+}
+
+// A policy may give moments, or nothing: a job that never saves ends all the same.
+TEST(CostlyInterrupts, AQuantumOfSecondsIsDoubledToo) {
+  for (const Duration quantum : {Duration{}, Seconds(20)}) {
+    Policy policy;
+    policy.quantum_min = quantum;
+    NeverSaves n(policy);
+    n.InterruptAfter(Seconds(30));
+    EXPECT_EQ(n.c.attempt(n.job).quantum, Minutes(2));
+  }
 }
 
 TEST(CostlyInterrupts, WhatLosesLessThanAQuantumDoublesNothing) {

@@ -48,6 +48,9 @@ enum class PlantedBug : std::uint8_t {
   kClaimTakenBack,         // who waits for a node before a reservation must leave it at once, and is given it again
   kPlanLooksOnce,          // a plan is one pass, and a decision is several
   kUnheardProbe,           // who was asked and has said nothing counts as one that does not reach the node
+  kShardMissing,           // a save of which one shard was not written is whole
+  kPartIsWhole,            // who has a part of a save has all of it
+  kQuantumWithoutEnd,      // a job is left alone by its own class for a day
 };
 
 #ifdef GLIM_PLANTED_BUGS

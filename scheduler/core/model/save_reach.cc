@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scheduler/core/model/planted.h"
+
 namespace glim::core {
 namespace {
 
@@ -65,7 +67,7 @@ std::string StepOf(const Checkpoint& save) {
 bool IsShared(const Checkpoint& save) { return save.local.empty(); }
 
 std::vector<NodeId> HoldersOf(const Checkpoint& save) {
-  return save.parts.size() == 1 ? UnionOf(save.copies, save.parts) : save.copies;
+  return save.parts.size() == 1 || Planted(PlantedBug::kPartIsWhole) ? UnionOf(save.copies, save.parts) : save.copies;
 }
 
 bool HasWhole(const Checkpoint& save, NodeId node) {

@@ -209,6 +209,7 @@ class Planner {
     }
     PlannedStart start;
     start.quantum = QuantumOf(state_, pass_.policy(), *asker.job, asker.starved);
+    if (Planted(PlantedBug::kQuantumWithoutEnd)) start.quantum = Hours(24);
     start.nodes = PlaceWithoutVictims(pass_, spec, field);  // 3. Place, 4. Cross
     if (trace) start.nodes.empty() ? TellLinks(trace, pass_, spec, field) : TellPlaced(trace, pass_, start.nodes);
     moves_considered_ = false;

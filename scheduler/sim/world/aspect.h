@@ -26,7 +26,9 @@ enum class Aspect : std::uint64_t {
   kRanks,
   kOutages,
   kShape,
-  kBackups
+  kBackups,
+  kPromises,
+  kShards
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

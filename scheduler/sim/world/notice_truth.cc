@@ -24,16 +24,26 @@ void NoticeTruth::Told(TaskId task, std::uint32_t agreement, TimePoint now) {
 }
 
 void NoticeTruth::Committed(const std::vector<core::Mutation>& mutations, TimePoint now) {
+  std::set<AttemptId> drained;
   for (const core::Mutation& mutation : mutations) {
-    if (const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation)) See(**attempt, now);
     const auto* entry = std::get_if<core::HistoryEntry>(&mutation);
     if (entry && entry->kind == core::HistoryKind::kJobPriority) left_out_.insert(entry->job);
+    if (entry && entry->kind == core::HistoryKind::kNodeCordoned) drained.insert({entry->job, entry->attempt});
+  }
+  for (const core::Mutation& mutation : mutations) {
+    const auto* attempt = std::get_if<std::shared_ptr<const core::Attempt>>(&mutation);
+    if (attempt) See(**attempt, drained.contains((*attempt)->id), now);
   }
 }
 
-void NoticeTruth::See(const core::Attempt& row, TimePoint now) {
+void NoticeTruth::See(const core::Attempt& row, bool drained, TimePoint now) {
   for (const core::Agreement& agreement : row.agreements) {
-    given_.try_emplace({row.id, agreement.id}, Given{agreement.deadline - agreement.requested_at, now});
+    const Duration grace = agreement.deadline - agreement.requested_at;
+    Given& given = given_.try_emplace({row.id, agreement.id}, Given{grace, now, agreement.deadline}).first->second;
+    // Graces of different leaders have different clocks: what is compared is of one.
+    if (drained && agreement.deadline < given.deadline)
+      given.grace = given.grace + (agreement.deadline - given.deadline);
+    given.deadline = agreement.deadline;
   }
   if (row.state == core::AttemptState::kEnded) {
     stopped_.erase(row.id);

@@ -37,7 +37,8 @@ class NoticeTruth {
                   const core::Policy& policy, TimePoint calm_since, TimePoint now);
 
  private:
-  void See(const core::Attempt& row, TimePoint now);
+  // `drained`: its node's drain began in this commit.
+  void See(const core::Attempt& row, bool drained, TimePoint now);
   void CheckNotice(const core::Attempt& row, TimePoint now);
 
   const std::function<void(const std::string&)> violation_;
@@ -45,8 +46,9 @@ class NoticeTruth {
   const Streams& streams_;
   std::map<std::pair<core::TaskId, std::uint32_t>, TimePoint> told_;  // by task and agreement, the first time
   struct Given {
-    Duration grace;  // at first
+    Duration grace;  // at first; a drain with an earlier deadline shortens it
     TimePoint at;
+    TimePoint deadline;  // newest
   };
   std::map<std::pair<core::AttemptId, std::uint32_t>, Given> given_;
   std::set<core::JobId> left_out_;  // also those that an operator gave another class: a new leader grants by that

@@ -25,6 +25,7 @@ struct Bug {
   const char* name;
   const char* found_as;  // part of the violation: the bug was seen for what it is, not for a distant effect
   std::vector<const char*> also_as{};  // other faces of the bug, which a seed may show first: then the next is tried
+  bool faults = true;                  // without: it is seen where nothing else happens
 };
 
 void PrintTo(const Bug& bug, std::ostream* out) { *out << bug.name; }
@@ -61,7 +62,7 @@ const Bug kBugs[] = {
     {PlantedBug::kReservationForgotten,
      "ReservationForgotten",
      "an attempt of others began on a reserved node",
-     {"somebody else waits for a reserved node"}},
+     {"somebody else waits for a reserved node", "and lost them at once"}},
     {PlantedBug::kHealthEventTwice, "HealthEventTwice", "a health event acted twice"},
     {PlantedBug::kProbeWithoutControl, "ProbeWithoutControl", "was called lost, and others could reach it"},
     {PlantedBug::kUnheardProbe, "UnheardProbe", "was called lost, and others could reach it"},
@@ -78,6 +79,9 @@ const Bug kBugs[] = {
     {PlantedBug::kClaimIsReceipt, "ClaimIsReceipt", "had been asked for nothing"},
     {PlantedBug::kClaimTakenBack, "ClaimTakenBack", "and lost them at once"},
     {PlantedBug::kPlanLooksOnce, "PlanLooksOnce", "a plan said that"},
+    {PlantedBug::kShardMissing, "ShardMissing", "is called whole, and lacks shards"},
+    {PlantedBug::kPartIsWhole, "PartIsWhole", "a node is said to have a save that it does not have"},
+    {PlantedBug::kQuantumWithoutEnd, "QuantumWithoutEnd", "after it starved, and was promised", {}, false},
     {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 
@@ -88,7 +92,7 @@ class Planted : public ::testing::TestWithParam<Bug> {
   static WorldReport RunSeed(std::uint64_t seed) {
     WorldOptions options;
     options.seed = seed;
-    options.faults = true;
+    options.faults = GetParam().faults;
     return World(options).Run();
   }
 };

@@ -169,6 +169,11 @@ bool SimAgent::CanSave() {
   return !trouble_.disk_full;
 }
 
+bool SimAgent::HasSave(core::JobId job, const std::string& local) const {
+  const auto save = disk_.find({job, local});
+  return save != disk_.end() && save->second;
+}
+
 // What it was told last lies in its state folder, where a full disk took nothing.
 void SimAgent::Restart() {
   if (trouble_.disk_full) newest_ = {0, 0};
@@ -194,7 +199,7 @@ void SimAgent::Copy(const SentTask& wanted, int pieces_left) {
     }
     task.copied_bytes += wanted.base.bytes / 4;
     if (pieces_left > 1) return Copy(wanted, pieces_left - 1);
-    disk_.insert({wanted.id.attempt.job, wanted.base.local});
+    disk_[{wanted.id.attempt.job, wanted.base.local}] = true;
     Begin(wanted.id, wanted.base.step);
   });
 }
@@ -294,7 +299,8 @@ void SimAgent::SendReport() {
       seen.ranks = task.run->RanksOf(id.index);
       for (const core::Rank& rank : seen.ranks) {
         for (const core::SavedShard& save : rank.saves) {
-          if (!save.local.empty()) disk_.insert({id.attempt.job, save.local});
+          const bool all = save.shards == 1 || world_.script(id.attempt.job).spec.nodes == 1;
+          if (!save.local.empty()) disk_[{id.attempt.job, save.local}] |= all;
         }
       }
       seen.exit_code = task.run->ExitCode(id.index);

@@ -75,7 +75,9 @@ class SimAgent {
   // Older (epoch, revision) pairs than the newest taken in are ignored: false.
   bool TakeIn(std::uint64_t epoch, std::uint64_t revision, const std::vector<SentTask>& desired);
   // Whether a save of the job lies in this machine's own checkpoint folder.
-  bool HasSave(core::JobId job, const std::string& local) const { return disk_.contains({job, local}); }
+  // All of it, or a part.
+  bool HasSave(core::JobId job, const std::string& local) const;
+  bool HasPart(core::JobId job, const std::string& local) const { return disk_.contains({job, local}); }
   // What has processes on this machine.
   std::vector<core::TaskId> Running() const;
   // The same, and what is gone, until no scheduler lists it.
@@ -148,7 +150,8 @@ class SimAgent {
   std::map<core::TaskId, SimTask> tasks_;
   core::JobId highest_job_;
   std::vector<core::AttemptId> claims_;
-  std::set<std::pair<core::JobId, std::string>> disk_;  // outlives the agent and the machine's reboots
+  // Saves, and whether all of one is there. Outlives the agent and the machine's reboots.
+  std::map<std::pair<core::JobId, std::string>, bool> disk_;
   bool report_due_ = false;
   TimePoint report_lands_;  // reports of one stream arrive in order
 };

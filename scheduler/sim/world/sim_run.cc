@@ -139,8 +139,10 @@ bool SimRun::YieldIfDue() {
 void SimRun::LeaveAtOnce(std::uint32_t r, std::uint32_t agreement) {
   timeline_.After(Milliseconds(rng_.Between(50, 8000)), [this, r, agreement] {
     if (ranks_[r].withdrawn >= agreement) return;
-    if (r == 0 && done_ > began_from_) SaveAt(done_, script_.save_time);
-    timeline_.After((r == 0 ? script_.save_time : Duration{}) + Milliseconds(1), [this, r] { Leave(r); });
+    // The others may be steps ahead or behind: its shard is worth something where they leave at this step, too.
+    const bool writes = r < shards();
+    if (writes && done_ > began_from_) SaveShard(r, done_, script_.save_time);
+    timeline_.After((writes ? script_.save_time : Duration{}) + Milliseconds(1), [this, r] { Leave(r); });
   });
 }
 
@@ -202,17 +204,28 @@ void SimRun::Ack(std::uint32_t r, std::uint32_t agreement) {
 }
 
 void SimRun::SaveAt(std::int64_t step, Duration took) {
-  // Rank 0 writes for all; training goes on meanwhile.
-  timeline_.After(took, [this, step, took] {
-    SimRank& rank_zero = ranks_[0];
-    if (rank_zero.dead || rank_zero.seen.exited) return;
-    if (script_.own_folder && !hooks_.can_save(0)) return;  // it failed, and nobody is told of a save
-    core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, 0, 1, script_.boasts ? kBoast : took, {}};
+  for (std::uint32_t r = 0; r < shards(); ++r) SaveShard(r, step, took);
+}
+
+// Training goes on meanwhile.
+void SimRun::SaveShard(std::uint32_t r, std::int64_t step, Duration took) {
+  timeline_.After(took, [this, r, step, took] {
+    SimRank& rank = ranks_[r];
+    if (rank.dead || rank.seen.exited) return;
+    if (script_.own_folder && !hooks_.can_save(IndexOf(r))) return;  // it failed, and nobody is told of a save
+    const Duration told = script_.boasts ? kBoast : took;
+    core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, r, shards(), told, {}};
     if (script_.own_folder) save.local = "attempt-" + std::to_string(id_.number) + "/" + std::to_string(step);
-    rank_zero.seen.saves.push_back(std::move(save));
-    if (rank_zero.seen.saves.size() > 4) rank_zero.seen.saves.erase(rank_zero.seen.saves.begin());
-    Changed(0);
+    rank.seen.saves.push_back(std::move(save));
+    if (rank.seen.saves.size() > 4) rank.seen.saves.erase(rank.seen.saves.begin());
+    ++written_[step];
+    Changed(r);
   });
+}
+
+bool SimRun::HasSaved(std::int64_t step) const {
+  const auto written = written_.find(step);
+  return written != written_.end() && written->second >= shards();
 }
 
 void SimRun::LeaveIfDue() {
@@ -224,17 +237,17 @@ void SimRun::LeaveIfDue() {
       continue;
     if (rank.stop_step && done_ != *rank.stop_step && !rank.stop_now)
       hooks_.violation("a rank ran past S in " + ToString(id_));
-    if (r != 0) {
+    if (r >= shards()) {
       Leave(r);
       continue;
     }
     rank.seen.hold = done_;
-    rank.cap = done_;  // rank 0 saves, and then leaves
+    rank.cap = done_;  // it saves, and then leaves
     if (rank.agreement == 0xffffffff) continue;
     rank.agreement = 0xffffffff;
     if (script_.extends) rank.seen.extend = script_.boasts ? kBoast : script_.spec.max_grace;
-    SaveAt(done_, script_.save_time);
-    timeline_.After(script_.save_time + Milliseconds(1), [this] { Leave(0); });
+    SaveShard(r, done_, script_.save_time);
+    timeline_.After(script_.save_time + Milliseconds(1), [this, r] { Leave(r); });
   }
 }
 

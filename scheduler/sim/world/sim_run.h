@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ class SimRun {
   struct Hooks {
     std::function<void(std::uint32_t index)> changed;  // something to report for that task
     std::function<void(const std::string&)> violation;
-    std::function<bool(std::uint32_t index)> can_save;  // its node's own folder takes a save
+    std::function<bool(std::uint32_t index)> can_save;  // its node's own folder takes what that task saves
   };
 
   SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_step, Timeline& timeline, Rng& rng,
@@ -46,6 +47,8 @@ class SimRun {
   std::int64_t done() const { return done_; }              // the last step complete
   std::int64_t began_from() const { return began_from_; }  // the step before its first one
   bool HasDoneAll() const { return done_ + 1 >= script_.steps; }
+  // Every shard of a save of that step was written.
+  bool HasSaved(std::int64_t step) const;
   bool HasLeft() const;                          // a rank of it has, before the work was done
   TimePoint last_sign() const { return sign_; }  // when somebody could last see that it lives
   TimePoint last_busy() const { return busy_; }  // likewise, that it uses its GPUs
@@ -70,7 +73,9 @@ class SimRun {
   void TryStep();
   void StepDone();
   void Ack(std::uint32_t rank, std::uint32_t agreement);
+  std::uint32_t shards() const { return script_.sharded ? static_cast<std::uint32_t>(ranks_.size()) : 1; }
   void SaveAt(std::int64_t step, Duration took);
+  void SaveShard(std::uint32_t rank, std::int64_t step, Duration took);
   void LeaveIfDue();
   void Leave(std::uint32_t rank);
   void Exit(std::uint32_t rank, std::int32_t code, const std::string& cause = "");
@@ -95,6 +100,7 @@ class SimRun {
   bool stepping_ = false;
   bool yielding_ = false;
   const std::int64_t began_from_;
+  std::map<std::int64_t, std::uint32_t> written_;  // shards of each save
   TimePoint sign_, busy_;
 };
 

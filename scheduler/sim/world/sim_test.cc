@@ -111,6 +111,8 @@ TEST(Simulation, ReachesEveryFault) {
                            "clock_steps",
                            "rivals",
                            "copies",
+                           "parts_copied",
+                           "promises_kept",
                            "saves_waited_for",
                            "saves_given_up",
                            "slow_starts",

@@ -7,7 +7,10 @@
 namespace glim::sim {
 
 Terms::Terms(std::uint64_t seed)
-    : terms_(RngOf(seed, Aspect::kTerms)), starts_(RngOf(seed, Aspect::kStarts)), ranks_(RngOf(seed, Aspect::kRanks)) {}
+    : terms_(RngOf(seed, Aspect::kTerms)),
+      starts_(RngOf(seed, Aspect::kStarts)),
+      ranks_(RngOf(seed, Aspect::kRanks)),
+      shards_(RngOf(seed, Aspect::kShards)) {}
 
 void Terms::Widen(JobScript& script, const core::Policy& policy) {
   if (terms_.OneIn(6)) LongGrace(script, policy);
@@ -15,6 +18,11 @@ void Terms::Widen(JobScript& script, const core::Policy& policy) {
   if (starts_.OneIn(25)) script.start_fault = StartFault::kPathNowhere;
   if (starts_.OneIn(5)) script.start_fault = StartFault::kPathOfSomeNodes;
   if (ranks_.OneIn(3)) Odd(script, policy);
+  script.sharded = shards_.OneIn(3);
+  if (shards_.OneIn(4) && !script.plain && script.hangs_at_step == kGoesOn) {
+    script.spec.no_progress = Seconds(shards_.Between(10, 40));
+    script.spec.restart_on.push_back("hang");
+  }
 }
 
 void Terms::Odd(JobScript& script, const core::Policy& policy) {
@@ -65,7 +73,7 @@ core::Policy Reloaded(const core::Policy& now, const core::Policy& first, Rng& r
   next.max_grace_cap.others = lower ? next.grace_cap.others + Seconds(rng.Between(0, 60)) : first.max_grace_cap.others;
   next.grace_cap.by_class.clear();
   if (rng.OneIn(2)) next.grace_cap.by_class[core::PriorityClass::kNormal] = Seconds(rng.Between(3, 200));
-  next.quantum_min = rng.OneIn(2) ? Minutes(rng.Between(1, 15)) : first.quantum_min;
+  next.quantum_min = std::min(rng.OneIn(2) ? Minutes(rng.Between(1, 15)) : first.quantum_min, next.quantum_max);
   next.starvation_bound = rng.OneIn(2) ? Minutes(rng.Between(1, 8)) : first.starvation_bound;
   return next;
 }

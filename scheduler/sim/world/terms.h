@@ -23,6 +23,7 @@ class Terms {
   Rng terms_;
   Rng starts_;
   Rng ranks_;
+  Rng shards_;
 };
 
 // A reload: lower caps, or those of before; another quantum and starvation bound; links that carry more.

@@ -165,7 +165,7 @@ void Truth::See(const Node& row) {
 
 bool Truth::IsLost(const core::Checkpoint& save) const {
   const auto is_lost = [this](NodeId node) { return lost_.contains(node) || removed_.contains(node); };
-  return !save.local.empty() && std::all_of(save.parts.begin(), save.parts.end(), is_lost) &&
+  return !save.local.empty() && std::any_of(save.parts.begin(), save.parts.end(), is_lost) &&
          std::all_of(save.copies.begin(), save.copies.end(), is_lost);
 }
 

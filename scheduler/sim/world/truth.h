@@ -4,9 +4,10 @@
 //   - a job that was acknowledged is there until it has ended, also after a reload; a reload brings back what was
 //     committed, row by row
 //   - S, once committed for an agreement, stays
-//   - a job's newest save comes from an attempt that has not ended, and goes back only when every node that has it is
-//     lost and its spec does not wait for them, or when it is damaged and its ranks went on from an earlier step; an
-//     attempt goes on from what was its job's newest save when it started, or from such a step, and from nothing else
+//   - a job's newest save comes from an attempt that has not ended, and goes back only when some of it lies on
+//     lost nodes alone and its spec does not wait for them, or when it is damaged and its ranks went on from an earlier
+//     step; an attempt goes on from what was its job's newest save when it started, or from such a step, and from
+//     nothing else
 //   - every GPU-millisecond that a holder had of a node is in the ledger of exactly one job, under the same use
 //   - a job starts only when the jobs that it names in `after` have ended as it asks; one that reached its time limit
 //     has run for that long, and none starts that has
@@ -83,7 +84,7 @@ class Truth {
   void See(const core::Attempt& row);
   void See(const core::Task& row);
   void See(const core::Node& row);
-  // Every node that has it is lost.
+  // No node that has all of it is left, and one that has a part is lost.
   bool IsLost(const core::Checkpoint& save) const;
   bool IsRemoved(const core::Checkpoint& save) const;
   void SeeDispatch(const core::Job& row, const JobTruth& job);

@@ -31,12 +31,20 @@ Duration LeastLimit(const core::JobSpec& spec, const core::Policy& policy) {
 void WorkTruth::Committed(const std::vector<core::Mutation>& mutations, const core::Policy& policy, TimePoint now) {
   for (const core::Mutation& mutation : mutations) {
     if (const auto* attempt = std::get_if<std::shared_ptr<const Attempt>>(&mutation)) See(**attempt, policy, now);
+    if (const auto* job = std::get_if<std::shared_ptr<const core::Job>>(&mutation)) SeeSave(**job);
   }
   for (const core::Mutation& mutation : mutations) {
     const auto* entry = std::get_if<core::HistoryEntry>(&mutation);
     if (entry && entry->kind == core::HistoryKind::kAttemptGpusIdle) SeeIdle({entry->job, entry->attempt}, policy, now);
   }
   CheckClaims(mutations);
+}
+
+void WorkTruth::SeeSave(const core::Job& row) {
+  const AttemptId by{row.id, row.durable.attempt};
+  const auto run = runs_.find(by);
+  if (row.durable.step < 0 || run == runs_.end() || run->second->HasSaved(row.durable.step)) return;
+  Say(by, "its save of step " + Number(row.durable.step) + " is called whole, and lacks shards");
 }
 
 void WorkTruth::SeeIdle(AttemptId id, const core::Policy& policy, TimePoint now) {

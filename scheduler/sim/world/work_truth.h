@@ -1,6 +1,7 @@
 // What ranks have really done, held against what the scheduler says of it. All times are the world's own.
 //
 //   - who is called succeeded has done all its steps
+//   - a job's newest save was written by all who write a shard of it
 //   - the steps that are told as lost were done, and are all that were heard of and are not saved
 //   - who leaves by itself again and again, and saves nothing, is not started all the time
 //   - no job is given nodes and loses them again and again in one batch
@@ -48,6 +49,7 @@ class WorkTruth {
 
   void CheckClaims(const std::vector<core::Mutation>& mutations);
   void See(const core::Attempt& row, const core::Policy& policy, TimePoint now);
+  void SeeSave(const core::Job& row);
   void SeeEnd(const core::Attempt& row, const core::Policy& policy, TimePoint now);
   void SeeSteps(const core::Attempt& row, const SimRun* run);
   void SeeYield(const core::Attempt& row, const core::Policy& policy, TimePoint now);

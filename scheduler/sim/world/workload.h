@@ -39,7 +39,8 @@ struct JobScript {
   bool plain = false;  // it knows nothing of Glim: no hello, no word of steps and saves, and a signal ends it
   bool ignores_term = false;
   std::uint32_t start_fails_one_in = 0;  // 0: never
-  bool own_folder = false;               // it saves into the own checkpoint folder of its first node
+  bool own_folder = false;               // it saves into the own checkpoint folder of the nodes that write
+  bool sharded = false;                  // every rank writes a shard of each save, and else the first one all of it
   StartFault start_fault = StartFault::kNone;
   bool extends = false;  // asked to leave, it asks for all of its max_grace
   // What ranks do that nobody asked for.

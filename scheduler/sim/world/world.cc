@@ -81,6 +81,7 @@ World::World(WorldOptions options)
   PlanCrowd();
   DrawMeasuring();
   DrawOutages();
+  DrawPromises();
   first_policy_ = policy_;
   truth_.CapsAre(policy_);
   report_.seed = options.seed;

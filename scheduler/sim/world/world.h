@@ -27,6 +27,7 @@
 #include "scheduler/sim/world/notice_truth.h"
 #include "scheduler/sim/world/pools.h"
 #include "scheduler/sim/world/process_truth.h"
+#include "scheduler/sim/world/promise_truth.h"
 #include "scheduler/sim/world/reach.h"
 #include "scheduler/sim/world/sim_agent.h"
 #include "scheduler/sim/world/sim_run.h"
@@ -135,6 +136,7 @@ class World {
   void SeeLost(const core::HistoryEntry& entry);
   static WorldOptions Shaped(WorldOptions options);
   void DrawOutages();
+  void DrawPromises();
   void BeginOutages();
   void OutageActs();
   void LookAround();
@@ -261,6 +263,7 @@ class World {
   WorkTruth work_{[this](const std::string& what) { Violation(what); }, runs_};
   HealthTruth health_{[this](const std::string& what) { Violation(what); }};
   Reach reach_{[this](core::NodeId node) { return hellos_.at(node).name; }};
+  PromiseTruth promises_{[this](const std::string& what) { Violation(what); }};
   ProcessTruth processes_{[this](const std::string& what) { Violation(what); }};
 };
 

@@ -83,6 +83,14 @@ bool World::Fetch(NodeId reader, JobId job, const core::Checkpoint& save) {
     if (!agent.HasSave(job, save.local)) Violation("a node is said to have a save that it does not have");
     given = given || agent.session() != 0;
   }
+  if (!given && save.parts.size() > 1) {
+    given = std::all_of(save.parts.begin(), save.parts.end(), [&](NodeId part) {
+      const SimAgent& agent = *agents_.at(part);
+      if (!agent.HasPart(job, save.local)) Violation("a node is said to have a part of a save that it does not have");
+      return part == reader || agent.session() != 0;
+    });
+    report_.parts_copied += given;
+  }
   report_.copies += given;
   return given;
 }

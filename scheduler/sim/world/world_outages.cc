@@ -13,6 +13,7 @@ using core::NodeId;
 namespace {
 
 constexpr Duration kLookEvery = Seconds(10);
+constexpr Duration kLeaderBegins = Minutes(1);
 constexpr std::int64_t kDriftMost = 10;  // thousandths
 constexpr std::size_t kPlannedMost = 200;
 
@@ -46,6 +47,17 @@ void World::DrawOutages() {
   }
 }
 
+// In a fourth of the worlds what `glim why` promises falls due while they last.
+void World::DrawPromises() {
+  Rng rng = RngOf(options_.seed, Aspect::kPromises);
+  if (crowd_ > 0 || !rng.OneIn(4)) return;
+  policy_.starvation_bound = Seconds(rng.Between(10, 120));
+  policy_.quantum_max = Seconds(rng.Between(5, 60));
+  policy_.quantum_min = Seconds(rng.Between(1, policy_.quantum_max.ms / 1000));
+  policy_.min_run_max = std::min(policy_.min_run_max, Seconds(rng.Between(0, 30)));
+  policy_.grace_cap = policy_.max_grace_cap = {Seconds(rng.Between(5, 20)), {}};
+}
+
 void World::BeginOutages() {
   timeline_.After(kLookEvery, [this] { LookAround(); });
   if (!options_.faults) return;
@@ -55,6 +67,9 @@ void World::BeginOutages() {
 
 void World::LookAround() {
   if (!down_ && timeline_.now() >= store_back_) {
+    const bool is_calm = !state_->outage && timeline_.now() - calm_since_ > kLeaderBegins;
+    promises_.Look(*state_, policy_, is_calm, SchedulerNow());
+    report_.promises_kept = promises_.kept();
     work_.CheckStanding(*state_, streams_, policy_, calm_since_, timeline_.now());
     for (const auto& [node, agent] : agents_) {
       notices_.CheckStops(*state_, node, agent->Running(), policy_, calm_since_, timeline_.now());
@@ -122,7 +137,7 @@ void World::SeeRequest(const core::HistoryEntry& request) {
   const core::Attempt* attempt = state_->FindAttempt({request.job, request.attempt});
   const core::Agreement* open = attempt ? attempt->open_agreement() : nullptr;
   const core::Job* preemptor = open ? state_->FindJob(open->preemptor.job) : nullptr;
-  if (!preemptor || preemptor->validates || report_.events >= options_.events || !outage_rng_.OneIn(6)) return;
+  if (!preemptor || preemptor->validates || report_.events >= options_.events || !outage_rng_.OneIn(3)) return;
   timeline_.After(Milliseconds(outage_rng_.Between(100, 8000)), [this, job = preemptor->id, user = preemptor->user] {
     Post(core::CancelJob{job, user});
   });

@@ -26,6 +26,7 @@ struct WorldReport {
   std::uint64_t node_failures = 0;
   std::uint64_t nodes_lost = 0;
   std::uint64_t copies = 0;            // pieces of saves that went from node to node
+  std::uint64_t parts_copied = 0;      // of these, of saves that several nodes wrote
   std::uint64_t saves_waited_for = 0;  // jobs that waited for the node that has their save
   std::uint64_t saves_given_up = 0;    // jobs whose newest save was lost with its node
   std::uint64_t cut_off = 0;           // machines whose cable was pulled
@@ -36,6 +37,7 @@ struct WorldReport {
   std::uint64_t false_claims = 0;     // agents that said that they run what they do not
   std::uint64_t stores_put_back = 0;  // from a backup
   std::uint64_t orphans = 0;          // tasks that the store did not know afterwards
+  std::uint64_t promises_kept = 0;    // to jobs that had starved
   std::uint64_t plans = 0;            // jobs of which it was said before their submission what would become of them
   std::uint64_t scheduler_restarts = 0;
   std::uint64_t agent_restarts = 0;
@@ -126,6 +128,7 @@ inline constexpr Counter kCounters[] = {
     {"node_failures", &WorldReport::node_failures},
     {"nodes_lost", &WorldReport::nodes_lost},
     {"copies", &WorldReport::copies},
+    {"parts_copied", &WorldReport::parts_copied},
     {"saves_waited_for", &WorldReport::saves_waited_for},
     {"saves_given_up", &WorldReport::saves_given_up},
     {"cut_off", &WorldReport::cut_off},
@@ -137,6 +140,7 @@ inline constexpr Counter kCounters[] = {
     {"stores_put_back", &WorldReport::stores_put_back},
     {"orphans", &WorldReport::orphans},
     {"plans", &WorldReport::plans},
+    {"promises_kept", &WorldReport::promises_kept},
     {"stalls", &WorldReport::stalls},
     {"idle_warnings", &WorldReport::idle_warnings},
     {"hung_paths", &WorldReport::hung_paths},

@@ -13,7 +13,6 @@ export interface World {
 interface Job {
   job: { state: string; attempts: { state: string; last_step: number }[] };
 }
-const SLOW = { timeout: 60_000 };
 
 // Four real nodes: training that made room for a release's test, a node that is out, jobs that wait, some that ended.
 export async function fill(cluster: Cluster): Promise<World> {
@@ -33,9 +32,9 @@ export async function fill(cluster: Cluster): Promise<World> {
     run: `seq -f 'sample %.0f of 400' 1 400; python3 -c 'raise KeyError("answer")'`,
   });
   const state = async (id: number) => (await cluster.json<Job>(['status', String(id)])).job;
-  await expect.poll(async () => (await state(failed)).state, SLOW).toBe('failed');
+  await expect.poll(async () => (await state(failed)).state).toBe('failed');
   const training = await cluster.submit({ name: 'train-7b', nodes: 2, run: TRAINING });
-  await expect.poll(async () => (await state(training)).attempts[0]?.last_step, SLOW).toBeGreaterThan(60);
+  await expect.poll(async () => (await state(training)).attempts[0]?.last_step).toBeGreaterThan(60);
   const urgent = await cluster.submit({
     name: 'test-release',
     user: 'lee',
@@ -44,13 +43,13 @@ export async function fill(cluster: Cluster): Promise<World> {
     run: 'sleep 3',
   });
   await cluster.text(['wait', String(urgent)]);
-  await expect.poll(async () => (await state(training)).attempts[1]?.state, SLOW).toBe('running');
+  await expect.poll(async () => (await state(training)).attempts[1]?.state).toBe('running');
   const nodes = await cluster.json<{ nodes: { name: string; holder: unknown }[] }>(['nodes']);
   const free = nodes.nodes.filter((node) => !node.holder).map(({ name }) => name);
   await cluster.text(['admin', 'node', 'drain', free[0]!, '--reason', 'a fan that rattles', '-y'], { user: 'oscar' });
   await cluster.submit({ name: 'sweep-lr', user: 'lee', priority: 'low' });
   const waits = await cluster.submit({ name: 'train-vl', user: 'lee', nodes: 2 });
-  await expect.poll(async () => (await state(training)).attempts[1]?.last_step, SLOW).toBeGreaterThan(120);
+  await expect.poll(async () => (await state(training)).attempts[1]?.last_step).toBeGreaterThan(120);
   return { training, waits, failed };
 }
 
@@ -90,7 +89,7 @@ export async function fillMany(cluster: Cluster): Promise<{ agents: SimAgents; w
     const { jobs } = await cluster.json<{ jobs: { state: string }[] }>(['queue']);
     return jobs.filter(({ state }) => state === 'running').length;
   };
-  await expect.poll(running, SLOW).toBe(JOBS.length);
+  await expect.poll(running).toBe(JOBS.length);
   const waits = await submit(WAITING);
   agents.cut(31);
   return { agents, waits: waits - 1 };
