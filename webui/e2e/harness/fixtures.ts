@@ -34,6 +34,8 @@ interface Fixtures {
   signIn: (role: RoleName, path?: string, page?: Page) => Promise<void>;
 }
 
+const SIGNED_IN_MS = 20_000;
+
 export const test = base.extend<Fixtures>({
   cluster: async ({}, use) => {
     const cluster = Cluster.of(JSON.parse(process.env.GLIM_E2E_CLUSTER ?? 'null') as ClusterInfo);
@@ -52,12 +54,12 @@ export const test = base.extend<Fixtures>({
   // As a person does it: by the address that `glim login --web` prints, and then to the page.
   signIn: async ({ cluster, page: first }, use) =>
     use(async (role, path = '/', page = first) => {
-      // A network interface that comes or goes on this machine meanwhile ends whatever a browser loads: once more then.
-      await page.goto(await cluster.code(role)).catch(async (error: Error) => {
-        if (!error.message.includes('ERR_NETWORK_CHANGED')) throw error;
+      // A network interface that comes or goes on this machine meanwhile ends whatever a browser loads, the page or its
+      // scripts: once more then.
+      await expect(async () => {
         await page.goto(await cluster.code(role));
-      });
-      await expect(page.getByRole('navigation')).toBeVisible();
+        await expect(page.getByRole('navigation')).toBeVisible({ timeout: SIGNED_IN_MS });
+      }).toPass();
       if (path !== '/') await page.goto(path);
     }),
 });
