@@ -153,7 +153,13 @@ bool HasUnreservedNodes(Pass& pass, const Job& job) {
 }
 
 bool NeedsLinkOfOtherPools(Pass& pass, const Job& job) {
-  if (job.spec->nodes <= pass.AskOf(job).most_in_zone) return false;
+  const AskView& ask = pass.AskOf(job);
+  const NodesOut out = OutOf(pass.PoolOf(job.spec->pool), ask);
+  const bool fits_a_zone = std::any_of(ask.by_zone.begin(), ask.by_zone.end(), [&](const auto& zone) {
+    const auto gone = out.by_zone.find(zone.first);
+    return zone.second - (gone == out.by_zone.end() ? 0 : gone->second) >= job.spec->nodes;
+  });
+  if (fits_a_zone) return false;
   const auto& pools = pass.state().layouts().pools;
   return std::any_of(pools.begin(), pools.end(), [&](const auto& pool) {
     const std::vector<std::uint32_t>& zones = pool.second.zones;

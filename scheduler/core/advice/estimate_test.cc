@@ -84,22 +84,24 @@ TEST(Estimate, NothingIsPromisedWhereAnotherPoolMayHoldTheLink) {
   Policy policy;
   policy.cross_zone_nodes_min = 3;
   policy.links = {{"z1", "z2", 1, 1}};
-  Cluster c(Zones{.zones = 2, .nodes = 2}, policy);
-  c.Submit(Urgent(4));
+  Cluster c(Zones{.zones = 2, .nodes = 3}, policy);
+  c.Submit(Urgent(6));
   c.Settle();
   const auto promised = [&](std::uint32_t nodes) {
     return OutlookOf(c.state(), c.policy(), c.job(c.Submit(Urgent(nodes))), c.now()).promised_by;
   };
-  EXPECT_TRUE(promised(3)) << "only its own pool has the link";
+  EXPECT_TRUE(promised(4)) << "only its own pool has the link";
   NodeLabels labels = c.node(NodeId(1)).labels;
   labels.pool = "other";
   c.AddNode(labels);
-  EXPECT_TRUE(promised(3)) << "the other pool has one zone";
-  labels.zone = c.node(NodeId(4)).labels.zone;
-  labels.leaf = c.node(NodeId(4)).labels.leaf;
+  EXPECT_TRUE(promised(4)) << "the other pool has one zone";
+  labels.zone = c.node(NodeId(6)).labels.zone;
+  labels.leaf = c.node(NodeId(6)).labels.leaf;
   c.AddNode(labels);
-  EXPECT_FALSE(promised(3)) << "it must cross, and the other pool's jobs may hold the link";
-  EXPECT_TRUE(promised(2)) << "it fits into a zone";
+  EXPECT_FALSE(promised(4)) << "it must cross, and the other pool's jobs may hold the link";
+  EXPECT_TRUE(promised(3)) << "it fits into a zone";
+  for (const char* node : {"n1", "n4"}) ASSERT_TRUE(c.Do(CordonNode{node, "op", "a new fan"}).status.ok());
+  EXPECT_FALSE(promised(3)) << "one node of each zone is out: it must cross now";
 }
 
 TEST(Estimate, AReservationsEndIsKnown) {

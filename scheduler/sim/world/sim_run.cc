@@ -212,7 +212,7 @@ void SimRun::SaveShard(std::uint32_t r, std::int64_t step, Duration took) {
   timeline_.After(took, [this, r, step, took] {
     SimRank& rank = ranks_[r];
     if (rank.dead || rank.seen.exited) return;
-    if (script_.own_folder && !hooks_.can_save(IndexOf(r))) return;  // it failed, and nobody is told of a save
+    if (script_.own_folder && !hooks_.can_save(IndexOf(r))) return;  // the write failed: no save is reported
     const Duration told = script_.boasts ? kBoast : took;
     core::SavedShard save{step, "/ckpt/" + std::to_string(step), 1000, r, shards(), told, {}};
     if (script_.own_folder) save.local = "attempt-" + std::to_string(id_.number) + "/" + std::to_string(step);
