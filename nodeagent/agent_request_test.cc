@@ -161,6 +161,17 @@ TEST_P(AgentRequestTest, WhatNobodyHandlesEndsAtOnceInWhateverGroupItIs) {
   EXPECT_EQ(LogText(key, 0), "up\n");
 }
 
+// `sleep 1000` would hold the node for the whole grace.
+TEST_P(AgentRequestTest, WhatAProgramLeavesBehindEndsOnceItDoesNothing) {
+  StartAgent();
+  const TaskKey key = Ask(1,
+                          "trap 'echo saved; exit 0' TERM; sleep 1000 &"
+                          " (echo up; i=0; while [ $((i += 1)) -le 50 ]; do sleep 0.1; done; echo saved too) & wait",
+                          false, 600'000);
+  ASSERT_TRUE(WaitPhase(key, v1::ObservedTask::RELEASED));
+  EXPECT_EQ(LogText(key, 0), "up\nsaved\nsaved too\n") << "one works on";
+}
+
 // An end of the grace while a shell is stopped: it must not stay.
 TEST_P(AgentRequestTest, AStopAfterTheRequestEndsWhatIsStopped) {
   StartAgent();

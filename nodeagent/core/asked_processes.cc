@@ -113,6 +113,9 @@ AskedProcesses AskMain(const std::vector<TaskProcess>& processes, const std::set
       p = forest.Find(p->parent);
     }
   }
+  for (const std::int32_t pid : with_helpers) {
+    if (std::find(result.asked.begin(), result.asked.end(), pid) == result.asked.end()) result.helpers.push_back(pid);
+  }
   // Down from the roots, so that a parent is stopped before its child: it would see that one stop.
   Pids queue;
   for (const TaskProcess& process : processes) {

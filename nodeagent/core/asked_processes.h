@@ -2,8 +2,9 @@
 //
 // The aim is that whatever would save is asked, and that nothing is harmed that it needs for its save. A program is a
 // process that handles the signal. Its helpers (workers of a loader, a decoder behind a pipe) are what it has started
-// itself: they are left alone, for a program may fail when one of them dies. What a shell or another wrapper runs is
-// its own program, and the wrapper is not asked, for it would end or clean up before the program has saved.
+// itself: they are left alone, for a program may fail when one of them dies, and what it has left behind may be
+// writing its save. What a shell or another wrapper runs is its own program, and the wrapper is not asked, for it would
+// end or clean up before the program has saved.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,9 @@ struct AskedProcesses {
   std::vector<std::int32_t> stopped;
   std::vector<std::int32_t> above;   // have started it too, and do something else: get the signal when it has ended
   std::vector<std::int32_t> beside;  // all others but its helpers (`tee`): get the signal some time after that
+  // Have been started by what is asked. When that has ended they get the signal once they do nothing: a shell with a
+  // trap that exits leaves its `sleep` behind.
+  std::vector<std::int32_t> helpers;
 };
 
 // Everything at once: `interrupt.to: all`.

@@ -17,6 +17,8 @@ namespace {
 
 // What reads a program's output (`tee`) needs a moment after its end to write down the rest.
 constexpr std::int64_t kLingerMs = 500;
+// A helper that outlives its program does nothing if none of its threads ran for so long.
+constexpr std::int64_t kIdleMs = 3000;
 constexpr std::size_t kStatusBytesMax = 64 << 10;
 constexpr std::size_t kCommandBytesMax = 4 << 20;
 constexpr std::size_t kWordBytesMax = 256;
@@ -61,6 +63,24 @@ std::vector<ProcessInfo> Pick(const std::vector<ProcessInfo>& processes, const s
   return picked;
 }
 
+// How often the threads of a process have been given a processor. None: one runs, or waits for a disk.
+std::optional<std::uint64_t> SwitchesOf(pid_t pid) {
+  std::uint64_t switches = 0;
+  std::error_code error;
+  for (const auto& thread : std::filesystem::directory_iterator(FileOf(pid, "task"), error)) {
+    const auto status = ReadFile(thread.path().string() + "/status", kStatusBytesMax);
+    if (!status.ok()) continue;  // it has just ended: that was a switch, which the others' sum lacks
+    const auto value = [&](const std::string& field) {
+      const std::size_t at = status->find("\n" + field + ":\t");
+      return at == std::string::npos ? "" : status->c_str() + at + field.size() + 3;
+    };
+    if (const char state = *value("State"); state == 'R' || state == 'D') return std::nullopt;
+    switches += std::strtoull(value("voluntary_ctxt_switches"), nullptr, 10);
+    switches += std::strtoull(value("nonvoluntary_ctxt_switches"), nullptr, 10);
+  }
+  return switches;
+}
+
 bool HasEnded(const ProcessInfo& process) {
   const auto now = ReadProcess(process.pid);
   return !now || now->gone || now->start_ticks != process.start_ticks;
@@ -81,6 +101,7 @@ LeaveRequest::LeaveRequest(const SignalOrder& order, List list, const std::set<p
   stopped_ = Pick(processes, found.stopped);
   above_ = Pick(processes, found.above);
   beside_ = Pick(processes, found.beside);
+  for (const ProcessInfo& helper : Pick(processes, found.helpers)) helpers_.push_back({helper, std::nullopt});
   SignalEach(stopped_, SIGSTOP);
   SignalEach(asked_, order_.signal);
   if (order_.all) phase_ = Phase::kOver;
@@ -89,15 +110,17 @@ LeaveRequest::LeaveRequest(const SignalOrder& order, List list, const std::set<p
 void LeaveRequest::Continue(std::int64_t now_ms) {
   if (phase_ == Phase::kAsked) {
     std::erase_if(asked_, HasEnded);
-    if (!asked_.empty() && !asked_late_ && now_ms >= late_at_ms_) AskThoseThatAreLate(now_ms);
+    if (!asked_.empty() && !asked_late_ && now_ms >= late_at_ms_) AskThoseThatAreLate();
     if (asked_.empty()) EndThoseAbove(now_ms);
   } else if (phase_ == Phase::kLingering && now_ms >= beside_at_ms_) {
     SignalEach(beside_, order_.signal);
-    phase_ = Phase::kOver;
+    phase_ = Phase::kHelpers;
+  } else if (phase_ == Phase::kHelpers && now_ms >= helpers_at_ms_) {
+    EndIdleHelpers(now_ms);
   }
 }
 
-void LeaveRequest::AskThoseThatAreLate(std::int64_t) {
+void LeaveRequest::AskThoseThatAreLate() {
   asked_late_ = true;
   const std::vector<ProcessInfo> processes = list_();
   std::set<std::int32_t> asked;
@@ -120,6 +143,17 @@ void LeaveRequest::EndThoseAbove(std::int64_t now_ms) {
   LetGoOn();
   beside_at_ms_ = now_ms + kLingerMs;
   phase_ = Phase::kLingering;
+}
+
+void LeaveRequest::EndIdleHelpers(std::int64_t now_ms) {
+  std::erase_if(helpers_, [](const Helper& helper) { return HasEnded(helper.process); });
+  std::erase_if(helpers_, [&](Helper& helper) {
+    const auto before = helper.switches;
+    helper.switches = SwitchesOf(helper.process.pid);
+    return before && helper.switches == before && SignalProcess(helper.process, order_.signal);
+  });
+  helpers_at_ms_ = now_ms + kIdleMs;
+  if (helpers_.empty()) phase_ = Phase::kOver;
 }
 
 void LeaveRequest::LetGoOn() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -31,18 +32,25 @@ class LeaveRequest {
   void LetGoOn();
 
  private:
-  enum class Phase { kAsked, kLingering, kOver };
+  enum class Phase { kAsked, kLingering, kHelpers, kOver };
 
-  void AskThoseThatAreLate(std::int64_t now_ms);
+  struct Helper {
+    ProcessInfo process;
+    std::optional<std::uint64_t> switches;  // when it was looked at last
+  };
+
+  void AskThoseThatAreLate();
   void EndThoseAbove(std::int64_t now_ms);
+  void EndIdleHelpers(std::int64_t now_ms);
 
   const SignalOrder order_;
   const List list_;
   const std::int64_t late_at_ms_;
   Phase phase_ = Phase::kAsked;
   bool asked_late_ = false;
-  std::int64_t beside_at_ms_ = 0;
+  std::int64_t beside_at_ms_ = 0, helpers_at_ms_ = 0;
   std::vector<ProcessInfo> asked_, stopped_, above_, beside_;
+  std::vector<Helper> helpers_;
 };
 
 }  // namespace glim::nodeagent

@@ -122,10 +122,9 @@ void Changes::Write(Reservation row) {
 }
 
 void Changes::EraseReservation(const std::string& name) {
-  const std::string gone = name;  // `name` may be the row's own
-  state_.EraseReservation(gone);
+  state_.EraseReservation(name);
   MarkDirty();
-  transition_.mutations.emplace_back(DeleteReservation{gone});
+  transition_.mutations.emplace_back(DeleteReservation{name});
 }
 
 void Changes::Erase(const ShareId& id) {
@@ -213,6 +212,7 @@ Transition Changes::Take() {
     });
   }
   if (ids_changed_) transition_.mutations.emplace_back(PutIds{state_.next_job_id, state_.next_node_id});
+  state_.ForgetReplaced();
   return std::move(transition_);
 }
 

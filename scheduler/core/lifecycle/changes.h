@@ -2,7 +2,7 @@
 // mutations, the dirty mark and the ledger never part.
 //
 // Edit(id, f) copies the row, runs f on the copy, and puts it if it differs. f must not edit the same row through
-// another Edit. Pointers from Find are valid until that row's next Edit. Lives for one Apply.
+// another Edit. Lives for one Apply, and so do pointers from Find, whatever is written or erased meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -112,6 +112,7 @@ class Changes {
   void NameNodes(const std::vector<NodeId>& nodes, HistoryFacts& facts) const;
   Reply& reply() { return transition_.reply; }
 
+  // To be called last: rows that were replaced are gone then.
   Transition Take();
 
  private:

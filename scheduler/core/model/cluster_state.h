@@ -3,9 +3,11 @@
 //
 // One thread (the server's strand, the simulator's loop) owns a ClusterState and writes through Put and Erase alone,
 // so that rows and index never disagree. Copying `tables` is cheap and gives an immutable snapshot for any thread.
+// Pointers to rows are valid until ForgetReplaced, also of rows that were replaced or erased meanwhile.
 //
-// Sources: cluster_state.cc, cluster_state_erase.cc (rows that go), cluster_state_reserved.cc (reservations),
-// cluster_state_measured.cc (nodes that are to be measured)
+// Sources: cluster_state.cc, cluster_state_index.cc (what writes change of the index), cluster_state_erase.cc (rows that
+// go), cluster_state_reserved.cc (reservations), cluster_state_measured.cc (what of a node's row says whether a job may
+// be there)
 #pragma once
 
 #include <cstdint>
@@ -164,6 +166,11 @@ struct Index {
   friend bool operator==(const Index&, const Index&) = default;
 };
 
+struct JobEntry;  // index_entries.h
+struct AttemptEntry;
+struct NodeEntry;
+struct SavesEntry;
+
 class ClusterState {
  public:
   const Tables& tables() const { return tables_; }
@@ -183,6 +190,9 @@ class ClusterState {
 
   // The newest attempt of a job if it has not ended, else null.
   const Attempt* LiveAttempt(const Job& job) const;
+
+  // Frees the rows that were replaced or erased since: nobody points to one.
+  void ForgetReplaced() { replaced_.clear(); }
 
   // Each returns the row as stored, for the transition's mutations.
   std::shared_ptr<const Job> Put(Job row);
@@ -232,20 +242,27 @@ class ClusterState {
   Index RebuildIndex() const;
 
  private:
-  void IndexJob(const Job& row, bool add);
-  void IndexAttempt(const Attempt& row, bool add);
-  void IndexNode(const Node& row, bool add);
+  void ChangeIndex(const JobEntry& entry, bool add);
+  void ChangeIndex(const AttemptEntry& entry, bool add);
+  void ChangeIndex(const NodeEntry& entry, bool add);
+  void ChangeIndex(const SavesEntry& entry, bool add);
+  template <typename Entry>
+  void Update(const std::optional<Entry>& old, const Entry& entry);
+  template <typename Row>
+  void Keep(std::shared_ptr<const Row> replaced) {
+    if (replaced) replaced_.push_back(std::move(replaced));
+  }
   void IndexReservation(const Reservation& row, bool add);
-  void IndexValidation(const Node& row, bool add);
-  void CountCopies(const Attempt& row, bool add);
+  const Job& JobOf(const Attempt& attempt) const;
+  void CountCopies(const AttemptEntry& entry, bool add);
   void ListJob(const Job* old, const std::shared_ptr<const Job>& row);
-  void CountSaves(const Job& row, bool add);
   void CountInterval(const Attempt& row, bool add);
   void IndexToken(const TokenRow& row, bool add);
 
   Tables tables_;
   Index index_;
-  mutable std::shared_ptr<const Layouts> layouts_;  // null: to be made anew
+  mutable std::shared_ptr<const Layouts> layouts_;  // null: to be made again
+  std::vector<std::shared_ptr<const void>> replaced_;
 };
 
 // A save of less is never worth a wait.

@@ -8,12 +8,12 @@ namespace glim::core {
 
 void ClusterState::Erase(const ShareId& id) {
   index_.team_service.Erase(id);
-  tables_.shares.Erase(id);
+  Keep(tables_.shares.Erase(id));
 }
 
 void ClusterState::Erase(const LifeTableId& id) {
   index_.history.Erase(id);
-  tables_.life_tables.Erase(id);
+  Keep(tables_.life_tables.Erase(id));
 }
 
 void ClusterState::EraseTasks(AttemptId id) {
@@ -23,15 +23,15 @@ void ClusterState::EraseTasks(AttemptId id) {
     tasks.push_back(key);
     return true;
   });
-  for (const TaskId& task : tasks) tables_.tasks.Erase(task);
+  for (const TaskId& task : tasks) Keep(tables_.tasks.Erase(task));
 }
 
 void ClusterState::EraseAttempt(AttemptId id) {
   const Attempt* attempt = FindAttempt(id);
   if (!attempt) return;
   EraseTasks(id);
-  IndexAttempt(*attempt, false);
-  tables_.attempts.Erase(id);
+  ChangeIndex(AttemptEntry(*attempt, JobOf(*attempt)), false);
+  Keep(tables_.attempts.Erase(id));
 }
 
 void ClusterState::EraseJob(JobId id) {
@@ -41,7 +41,7 @@ void ClusterState::EraseJob(JobId id) {
   tables_.attempts.VisitFrom({id, 0}, [&](const AttemptId& key, const Attempt& row) {
     if (key.job != id) return false;
     attempts.push_back(key);
-    IndexAttempt(row, false);
+    ChangeIndex(AttemptEntry(row, *job), false);
     CountInterval(row, false);
     return true;
   });
@@ -51,23 +51,23 @@ void ClusterState::EraseJob(JobId id) {
     tasks.push_back(key);
     return true;
   });
-  for (const auto& task : tasks) tables_.tasks.Erase(task);
-  for (const auto& attempt : attempts) tables_.attempts.Erase(attempt);
-  IndexJob(*job, false);
+  for (const auto& task : tasks) Keep(tables_.tasks.Erase(task));
+  for (const auto& attempt : attempts) Keep(tables_.attempts.Erase(attempt));
+  ChangeIndex(JobEntry(*job), false);
   ListJob(job, nullptr);
-  CountSaves(*job, false);
-  tables_.jobs.Erase(id);
+  ChangeIndex(SavesEntry(*job), false);
+  Keep(tables_.jobs.Erase(id));
 }
 
 void ClusterState::EraseNode(NodeId id) {
   const Node* node = FindNode(id);
   if (!node) return;
-  IndexNode(*node, false);
+  ChangeIndex(NodeEntry(*node), false);
   index_.counts.Count(*node, false);
   tables_.node_ids.Erase(node->name);
   layouts_ = nullptr;
   liveness.erase(id);
-  tables_.nodes.Erase(id);
+  Keep(tables_.nodes.Erase(id));
 }
 
 }  // namespace glim::core

@@ -28,8 +28,8 @@ void ClusterState::IndexReservation(const Reservation& row, bool add) {
 std::shared_ptr<const Reservation> ClusterState::Put(Reservation row) {
   if (const Reservation* old = FindReservation(row.name)) IndexReservation(*old, false);
   newest = std::max({newest, row.made_at, row.begun_at});
-  auto stored = std::make_shared<const Reservation>(std::move(row));
-  tables_.reservations.Put(stored->name, stored);
+  const auto stored = std::make_shared<const Reservation>(std::move(row));
+  Keep(tables_.reservations.Put(stored->name, stored));
   IndexReservation(*stored, true);
   return stored;
 }
@@ -38,7 +38,7 @@ void ClusterState::EraseReservation(const std::string& name) {
   const Reservation* reservation = FindReservation(name);
   if (!reservation) return;
   IndexReservation(*reservation, false);
-  tables_.reservations.Erase(name);
+  Keep(tables_.reservations.Erase(name));
 }
 
 }  // namespace glim::core

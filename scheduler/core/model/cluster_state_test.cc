@@ -102,6 +102,23 @@ TEST(ClusterState, ACopyOfTheTablesIsASnapshot) {
   EXPECT_EQ(state.FindJob(JobId(1))->state, JobState::kRunning);
 }
 
+TEST(ClusterState, ReplacedAndErasedRowsLiveUntilTheyAreForgotten) {
+  ClusterState state;
+  const AttemptId attempt{JobId(1), 1};
+  Task task;
+  task.id = {attempt, 0};
+  std::vector<std::weak_ptr<const void>> rows = {state.Put(JobRow(1, Spec(2))), state.Put(JobRow(1, Spec(1))),
+                                                 state.Put(AttemptRow(attempt, AttemptState::kRunning, {NodeId(1)})),
+                                                 state.Put(task), state.Put(NodeRow(1))};
+  const Job* const job = state.FindJob(JobId(1));
+  state.EraseJob(JobId(1));
+  state.EraseNode(NodeId(1));
+  EXPECT_EQ(job->spec->nodes, 1u);
+  for (const auto& row : rows) EXPECT_FALSE(row.expired());
+  state.ForgetReplaced();
+  for (const auto& row : rows) EXPECT_TRUE(row.expired());
+}
+
 TEST(ClusterState, IdsGoOnBehindTheHighestThatWasPut) {
   ClusterState state;
   state.Put(JobRow(7));

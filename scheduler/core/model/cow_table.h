@@ -48,32 +48,35 @@ class CowTable {
     return entry ? entry->second : nullptr;
   }
 
-  void Put(const Key& key, RowPtr row) {
+  // The row that was there before, or null; likewise Erase.
+  RowPtr Put(const Key& key, RowPtr row) {
     if (chunks_.empty()) {
       chunks_.push_back({std::make_shared<Chunk>(1, Entry{key, std::move(row)}), generation_.load()});
       size_ = 1;
-      return;
+      return nullptr;
     }
     const std::size_t at = ChunkFor(key);
     Chunk& chunk = Own(at);
     auto it = std::lower_bound(chunk.begin(), chunk.end(), key, ByKey);
     if (it != chunk.end() && it->first == key) {
-      it->second = std::move(row);
-      return;
+      return std::exchange(it->second, std::move(row));
     }
     chunk.insert(it, {key, std::move(row)});
     ++size_;
     if (chunk.size() > kChunkMax) Split(at);
+    return nullptr;
   }
 
-  bool Erase(const Key& key) {
-    if (!FindEntry(key)) return false;
+  RowPtr Erase(const Key& key) {
+    if (!FindEntry(key)) return nullptr;
     const std::size_t at = ChunkFor(key);
     Chunk& chunk = Own(at);
-    chunk.erase(std::lower_bound(chunk.begin(), chunk.end(), key, ByKey));
+    const auto it = std::lower_bound(chunk.begin(), chunk.end(), key, ByKey);
+    RowPtr erased = std::move(it->second);
+    chunk.erase(it);
     if (chunk.empty()) chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(at));
     --size_;
-    return true;
+    return erased;
   }
 
   // Calls visit(key, row) in key order from the first key not less than `from`; stops when visit returns false.

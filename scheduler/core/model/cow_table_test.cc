@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "sdk/base/rng.h"
@@ -31,6 +32,13 @@ void ExpectSame(const Table& table, const Model& model) {
   ASSERT_EQ(table.size(), model.size());
   ASSERT_EQ(table.empty(), model.empty());
   ASSERT_EQ(Contents(table), model);
+}
+
+std::optional<int> ValueOf(const Table::RowPtr& row) { return row ? std::optional(*row) : std::nullopt; }
+
+std::optional<int> ValueIn(const Model& model, int key) {
+  const auto found = model.find(key);
+  return found == model.end() ? std::nullopt : std::optional(found->second);
 }
 
 TEST(CowTable, AnEmptyOneHasNothing) {
@@ -72,7 +80,10 @@ void RandomWalk(std::uint64_t seed, int keys, int steps) {
     switch (rng.Between(0, 9)) {
       case 0:
       case 1:
-      case 2: ASSERT_EQ(table.Erase(key), model.erase(key) == 1); break;
+      case 2:
+        ASSERT_EQ(ValueOf(table.Erase(key)), ValueIn(model, key));
+        model.erase(key);
+        break;
       case 3:
         if (rng.OneIn(8)) copies.emplace_back(table, model);
         break;
@@ -92,7 +103,7 @@ void RandomWalk(std::uint64_t seed, int keys, int steps) {
           its_model[key] = -i;
         }
         break;
-      default: table.Put(key, Row(i)); model[key] = i;
+      default: ASSERT_EQ(ValueOf(table.Put(key, Row(i))), ValueIn(model, key)); model[key] = i;
     }
     const int* found = table.Find(key);
     ASSERT_EQ(found != nullptr, model.contains(key));

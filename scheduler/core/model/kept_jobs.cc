@@ -10,8 +10,8 @@ void CountIn(JobSums& sums, std::int64_t bytes, bool add) {
   sums.bytes += add ? bytes : -bytes;
 }
 
-void CountIn(EndedRows& rows, const Job& row, std::int64_t bytes, bool add) {
-  const std::pair key(row.ended_at, row.id);
+void CountIn(EndedRows& rows, const KeptJob& job, std::int64_t bytes, bool add) {
+  const std::pair key(job.ended_at, job.id);
   if (add) {
     rows.by_end.insert(key);
   } else {
@@ -22,19 +22,29 @@ void CountIn(EndedRows& rows, const Job& row, std::int64_t bytes, bool add) {
 
 }  // namespace
 
-void KeptJobs::Count(const Job& row, bool add) {
-  const std::int64_t bytes = SpecBytes(*row.spec) + TaleBytes(row);
-  if (IsTerminal(row.state)) {
-    CountIn(row.validates ? measured : ended, row, bytes, add);
-    EndedRows& mine = ended_by_user[row.user];
-    CountIn(mine, row, bytes, add);
-    if (mine.by_end.empty()) ended_by_user.erase(row.user);
+KeptJob::KeptJob(const Job& row)
+    : id(row.id),
+      user(row.user),
+      is_over(IsTerminal(row.state)),
+      measures(row.validates),
+      ended_at(row.ended_at),
+      spec(row.spec.get()),
+      tale_bytes(TaleBytes(row)) {}
+
+void KeptJobs::Count(const KeptJob& job, bool add) {
+  const std::string user(job.user);
+  const std::int64_t bytes = SpecBytes(*job.spec) + job.tale_bytes;
+  if (job.is_over) {
+    CountIn(job.measures ? measured : ended, job, bytes, add);
+    EndedRows& mine = ended_by_user[user];
+    CountIn(mine, job, bytes, add);
+    if (mine.by_end.empty()) ended_by_user.erase(user);
     return;
   }
   CountIn(unfinished, bytes, add);
-  JobSums& mine = unfinished_by_user[row.user];
+  JobSums& mine = unfinished_by_user[user];
   CountIn(mine, bytes, add);
-  if (mine.jobs == 0) unfinished_by_user.erase(row.user);
+  if (mine.jobs == 0) unfinished_by_user.erase(user);
 }
 
 JobSums KeptJobs::UnfinishedOf(const std::string& user) const {

@@ -6,11 +6,26 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/core/model/rows.h"
 
 namespace glim::core {
+
+// What is counted of a job. It points into its row.
+struct KeptJob {
+  explicit KeptJob(const Job& row);
+
+  JobId id;
+  std::string_view user;
+  bool is_over = false;
+  bool measures = false;
+  TimePoint ended_at;
+  const JobSpec* spec = nullptr;  // a changed one is another object
+  std::int64_t tale_bytes = 0;
+  friend bool operator==(const KeptJob&, const KeptJob&) = default;
+};
 
 struct JobSums {
   std::uint32_t jobs = 0;
@@ -32,7 +47,7 @@ struct KeptJobs {
   std::map<std::string, EndedRows> ended_by_user;
   friend bool operator==(const KeptJobs&, const KeptJobs&) = default;
 
-  void Count(const Job& row, bool add);
+  void Count(const KeptJob& job, bool add);
 
   JobSums UnfinishedOf(const std::string& user) const;
 };

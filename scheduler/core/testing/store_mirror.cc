@@ -50,6 +50,7 @@ struct StoreMirror::Apply {
 void StoreMirror::Commit(const std::vector<Mutation>& mutations) {
   ++commits_;
   for (const Mutation& mutation : mutations) std::visit(Apply{*this}, mutation);
+  rows_.ForgetReplaced();
 }
 
 std::string StoreMirror::Difference(const ClusterState& state) const {

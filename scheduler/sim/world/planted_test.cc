@@ -26,6 +26,7 @@ struct Bug {
   const char* found_as;  // part of the violation: the bug was seen for what it is, not for a distant effect
   std::vector<const char*> also_as{};  // other faces of the bug, which a seed may show first: then the next is tried
   bool faults = true;                  // without: it is seen where nothing else happens
+  std::uint64_t found_at = 0;          // a seed that has found it
 };
 
 void PrintTo(const Bug& bug, std::ostream* out) { *out << bug.name; }
@@ -89,6 +90,14 @@ class Planted : public ::testing::TestWithParam<Bug> {
  protected:
   ~Planted() override { core::planted_bug = PlantedBug::kNone; }
 
+  // A rare bug takes hundreds of seeds, so one that is known to show it comes first.
+  static std::vector<std::uint64_t> Seeds() {
+    std::vector<std::uint64_t> seeds;
+    if (GetParam().found_at != 0) seeds.push_back(GetParam().found_at);
+    for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) seeds.push_back(seed);
+    return seeds;
+  }
+
   static WorldReport RunSeed(std::uint64_t seed) {
     WorldOptions options;
     options.seed = seed;
@@ -99,7 +108,7 @@ class Planted : public ::testing::TestWithParam<Bug> {
 
 TEST_P(Planted, IsCaught) {
   core::planted_bug = GetParam().bug;
-  for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+  for (const std::uint64_t seed : Seeds()) {
     const WorldReport report = RunSeed(seed);
     if (report.violations.empty()) continue;
     std::string all;
