@@ -50,7 +50,7 @@ void AddGlobals(Syntax program, GlobalFlags* flags) {
   program.Flag("--insecure-without-identity", &flags->insecure,
                "without TLS and tokens, as the scheduler has to be started, too");
   program.Option("--as", &layer.user, "with it alone: the user who asks (GLIM_USER; your login name)");
-  program.Option("-o,--output", &layer.output, "table or json (GLIM_OUTPUT; table)");
+  program.Option("-o,--output", &layer.output, "table or json, of status also yaml (GLIM_OUTPUT; table)");
   AddDurationOption(program, "--timeout", &flags->call_timeout, "how long one call may take (10s)");
 }
 
@@ -120,6 +120,9 @@ int Main(int argc, char** argv) {
     if (!selection.bears_bad_settings) return Fail(early, configuration);
     settings = Settings();
     settings->format = early.format();
+  }
+  if (settings->format == OutputFormat::kYaml && !selection.prints_yaml) {
+    return Fail(early, UsageError("only 'glim status' prints yaml: use -o table or -o json"));
   }
   settings->call_timeout = flags.call_timeout;
 

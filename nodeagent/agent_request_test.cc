@@ -164,9 +164,11 @@ TEST_P(AgentRequestTest, WhatNobodyHandlesEndsAtOnceInWhateverGroupItIs) {
 // `sleep 1000` would hold the node for the whole grace.
 TEST_P(AgentRequestTest, WhatAProgramLeavesBehindEndsOnceItDoesNothing) {
   StartAgent();
+  // A program for the second: a shell forks, and its children look like programs for a moment.
   const TaskKey key = Ask(1,
-                          "trap 'echo saved; exit 0' TERM; sleep 1000 &"
-                          " (echo up; i=0; while [ $((i += 1)) -le 50 ]; do sleep 0.1; done; echo saved too) & wait",
+                          "trap 'echo saved; exit 0' TERM; sleep 1000 & /usr/bin/python3 -c '"
+                          "import time; print(\"up\", flush=True); [time.sleep(0.1) for i in range(50)];"
+                          " print(\"saved too\")' & wait",
                           false, 600'000);
   ASSERT_TRUE(WaitPhase(key, v1::ObservedTask::RELEASED));
   EXPECT_EQ(LogText(key, 0), "up\nsaved\nsaved too\n") << "one works on";

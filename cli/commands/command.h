@@ -35,6 +35,7 @@ using Command = std::function<Status(CommandContext&)>;
 struct Selection {
   Command run;
   bool takes_tail = false;          // it reads what follows "--"
+  bool prints_yaml = false;         // `-o yaml` means something to it
   bool bears_bad_settings = false;  // it runs although the configuration cannot be used
   std::string config;               // a file instead of the user's own; empty: that
 };

@@ -6,6 +6,7 @@
 
 #include "cli/text/errors.h"
 #include "cli/text/file.h"
+#include "scheduler/jobfile/spec_reader.h"
 
 namespace glim::cli {
 namespace {
@@ -22,9 +23,9 @@ Result<std::string> CurrentFolder() {
 Result<std::vector<glim::v1::JobSpec>> SpecsFromFile(const std::string& file, const std::string& folder) {
   Result<std::string> text = ReadFile(file, kSpecBytesMax);
   if (!text.ok()) return text.status();
-  if (file == "-") return ReadSpecs(*text, {"standard input", folder});
+  if (file == "-") return jobfile::ReadSpecs(*text, {"standard input", folder});
   const std::filesystem::path path = std::filesystem::path(folder) / file;
-  return ReadSpecs(*text, {file, path.parent_path().lexically_normal().string()});
+  return jobfile::ReadSpecs(*text, {file, path.parent_path().lexically_normal().string()});
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/commands/syntax.h"
-#include "cli/spec/spec_reader.h"
+#include "cli/spec/spec_overrides.h"
 
 namespace glim::cli {
 

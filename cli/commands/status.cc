@@ -1,5 +1,8 @@
 // glim status: one job, attempt by attempt, with the receipts of its interrupts.
 #include <memory>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "cli/commands/command.h"
 #include "cli/text/hints.h"
@@ -27,7 +30,19 @@ Result<JobsById> AskPreemptors(Client& client, const glim::v1::Job& job) {
   return jobs;
 }
 
+Status PrintFile(CommandContext& context, std::uint64_t job_id) {
+  const Result<std::string> file = context.client.GetJobFile(job_id);
+  if (!file.ok()) return file.status();
+  if (file->empty()) {
+    return Status(StatusCode::kPermissionDenied, fmt::format("job {} is not yours: its file is not shown", job_id))
+        .WithFix("ask its owner, or an operator");
+  }
+  context.output.Data(*file);
+  return Status::Ok();
+}
+
 Status RunStatus(CommandContext& context, std::uint64_t job_id) {
+  if (context.output.format() == OutputFormat::kYaml) return PrintFile(context, job_id);
   Result<glim::v1::Job> job = context.client.GetJob(job_id);
   if (!job.ok()) return job.status();
   Result<JobsById> preemptors = AskPreemptors(context.client, *job);
@@ -54,7 +69,10 @@ void AddStatus(Syntax app, Selection* selection) {
   Syntax command = app.AddCommand("status", "Show a job, attempt by attempt, with its interrupts");
   command.Example("glim status 812");
   AddJobArgument(command, job_id.get());
-  command.OnChosen([=] { selection->run = [job_id](CommandContext& context) { return RunStatus(context, *job_id); }; });
+  command.OnChosen([=] {
+    selection->prints_yaml = true;
+    selection->run = [job_id](CommandContext& context) { return RunStatus(context, *job_id); };
+  });
 }
 
 }  // namespace glim::cli

@@ -159,12 +159,22 @@ Status Client::StreamEvents(const glim::v1::StreamEventsRequest& request,
   return Stream(&glim::v1::ClientApi::Stub::StreamEvents, request, take);
 }
 
-Result<glim::v1::Job> Client::GetJob(std::uint64_t job_id) {
+Result<glim::v1::GetJobResponse> Client::AskForJob(std::uint64_t job_id) {
   glim::v1::GetJobRequest request;
   request.set_job_id(job_id);
-  Result<glim::v1::GetJobResponse> response = Call(&glim::v1::ClientApi::Stub::GetJob, request);
+  return Call(&glim::v1::ClientApi::Stub::GetJob, request);
+}
+
+Result<glim::v1::Job> Client::GetJob(std::uint64_t job_id) {
+  Result<glim::v1::GetJobResponse> response = AskForJob(job_id);
   if (!response.ok()) return response.status();
   return std::move(*response->mutable_job());
+}
+
+Result<std::string> Client::GetJobFile(std::uint64_t job_id) {
+  Result<glim::v1::GetJobResponse> response = AskForJob(job_id);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_file());
 }
 
 }  // namespace glim::cli

@@ -85,6 +85,8 @@ class Client {
                       const std::function<void(const glim::v1::StreamEventsResponse&)>& take);
 
   Result<glim::v1::Job> GetJob(std::uint64_t job_id);
+  // Its spec as a job file; empty for callers who may not see all of it.
+  Result<std::string> GetJobFile(std::uint64_t job_id);
 
   // The scheduler's database is away since then, by its answer to the last unary call, which was as of that moment; 0:
   // it is there.
@@ -96,6 +98,7 @@ class Client {
   Result<Identity> identity();
 
  private:
+  Result<glim::v1::GetJobResponse> AskForJob(std::uint64_t job_id);
   template <typename Stub, typename Request, typename Response>
   Result<Response> CallOn(std::unique_ptr<Stub> Client::*stub, Method<Stub, Request, Response> method,
                           const Request& request) {

@@ -43,8 +43,9 @@ Status CheckUser(const std::string& user) {
 Result<OutputFormat> ParseFormat(const std::string& word) {
   if (word == "table") return OutputFormat::kTable;
   if (word == "json") return OutputFormat::kJson;
+  if (word == "yaml") return OutputFormat::kYaml;
   return InvalidArgument("output", fmt::format("'{}' is no output format", Shorten(Escaped(word), 60)),
-                         "use table or json");
+                         "use table, json, or for glim status yaml");
 }
 
 // Only the user's own (or root's) file, that nobody else may write.

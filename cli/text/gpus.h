@@ -4,26 +4,12 @@
 #include <cstdint>
 #include <string>
 
-#include "glim/v1/job.pb.h"
+#include "proto/json/document.h"
 
 namespace glim::cli {
 
-// GPUs that the job's whole gang has.
-inline std::uint64_t GpusOf(const glim::v1::Job& job) {
-  return std::uint64_t{job.spec().nodes()} * job.spec().gpus_per_node();
-}
-
-inline bool HasSimulatedGpus(const glim::v1::Attempt& attempt) {
-  for (const auto& task : attempt.tasks()) {
-    if (task.simulated_gpus()) return true;
-  }
-  return false;
-}
-
-// Of the newest attempt: a job that has none yet holds no GPUs.
-inline bool HasSimulatedGpus(const glim::v1::Job& job) {
-  return job.attempts_size() > 0 && HasSimulatedGpus(job.attempts(job.attempts_size() - 1));
-}
+using proto::GpusOf;
+using proto::HasSimulatedGpus;
 
 // "8" or "8 (simulated)".
 inline std::string GpuText(std::uint64_t count, bool simulated) {

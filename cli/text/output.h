@@ -10,7 +10,7 @@
 
 namespace glim::cli {
 
-enum class OutputFormat { kTable, kJson };
+enum class OutputFormat { kTable, kJson, kYaml };
 
 class Output {
  public:

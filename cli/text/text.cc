@@ -16,24 +16,6 @@ int WidthOf(const Utf8Char& c) { return c.ok ? utf8proc_charwidth(static_cast<ut
 
 }  // namespace
 
-std::string EscapeJsonForTerminal(std::string_view json) {
-  std::string out;
-  out.reserve(json.size());
-  for (std::size_t at = 0; at < json.size();) {
-    const Utf8Char c = DecodeUtf8(json.substr(at));
-    if (c.code >= 0x7F && (!c.ok || IsControl(c.code) || IsDeceptive(c.code))) {
-      const unsigned code = c.ok ? static_cast<unsigned>(c.code) : 0xFFFDU;
-      const unsigned high = code - 0x10000U;
-      out += code < 0x10000U ? fmt::format("\\u{:04x}", code)
-                             : fmt::format("\\u{:04x}\\u{:04x}", 0xD800U + (high >> 10U), 0xDC00U + (high & 0x3FFU));
-    } else {
-      out.append(json.substr(at, c.size));
-    }
-    at += c.size;
-  }
-  return out;
-}
-
 int DisplayWidth(std::string_view text) {
   int width = 0;
   for (std::size_t at = 0; at < text.size();) {

@@ -8,10 +8,6 @@
 
 namespace glim::cli {
 
-// As Escaped, for the text of a JSON document: what JSON lets through raw (DEL, C1, direction overrides) becomes
-// \uXXXX.
-std::string EscapeJsonForTerminal(std::string_view json);
-
 // Columns that a terminal uses: 0 for combining marks, 2 for wide East Asian characters and emoji.
 int DisplayWidth(std::string_view text);
 

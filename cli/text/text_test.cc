@@ -8,11 +8,6 @@
 namespace glim::cli {
 namespace {
 
-TEST(Text, JsonHasNothingThatMovesTheCursor) {
-  EXPECT_EQ(EscapeJsonForTerminal("{\"a\":\"\xc2\x9b\x7f\xe4\xb8\xad\"}\n"),
-            "{\"a\":\"\\u009b\\u007f\xe4\xb8\xad\"}\n");
-}
-
 TEST(Text, WidthIsInCells) {
   EXPECT_EQ(DisplayWidth("abc"), 3);
   EXPECT_EQ(DisplayWidth("\xe8\xae\xad\xe7\xbb\x83"), 4);

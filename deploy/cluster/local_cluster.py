@@ -13,6 +13,7 @@ from .folders import read_word, size_of, tag_of
 from .glim_cli import Glim
 from .leftovers import cancel_queue, kill_tasks_under
 from .network import Network, remove_control_groups
+from .ports import steady_port
 from .processes import Child, tail, wait_until
 from .replicas import ReplicaServices
 from .spec import sdk_folder
@@ -198,11 +199,11 @@ class LocalCluster(AgentCommands):
             "--config",
             self.config,
             "--listen",
-            f"{self.host}:{self.port or 0}",
+            f"{self.host}:{self.port or steady_port(self.host)}",
             "--listen-agents",
-            f"{self.host}:{self.agents_port or 0}",
+            f"{self.host}:{self.agents_port or steady_port(self.host)}",
             "--listen-http",
-            f"{self.host}:{self.http_port or 0}",
+            f"{self.host}:{self.http_port or steady_port(self.host)}",
             "--state-dir",
             self.state_dir,
             "--key-file",

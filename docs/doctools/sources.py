@@ -7,7 +7,7 @@ from functools import lru_cache
 from .page import ROOT
 
 ENUM_WORDS = "scheduler/core/model/enum_words.h"
-SPEC_KEYS = "cli/spec/spec_keys.cc"
+SPEC_KEYS = "scheduler/jobfile/spec_keys.cc"
 POLICY = "scheduler/policy"
 ROOMS = {  # where a refusal comes from, in a reader's words; the longest that fits
     "cli": "`glim`",
@@ -89,8 +89,8 @@ def spec_keys(root=ROOT):
     found = []
     for section, table in re.findall(r'\{"([\w\[\]]*)", (k\w+)\}', sections[1]):
         head = section.removesuffix("[]")
-        for key, unknown in re.findall(r'\{"(\w+)"(, false)?\}', tables[table]):
-            if not unknown:  # false: a name that is kept for later, and refused
+        for key, kind in re.findall(r'\{"(\w+)"(?:, (k\w+))?', tables[table]):
+            if kind != "kRefused":
                 found.append(f"{head}.{key}" if head else key)
     return found
 

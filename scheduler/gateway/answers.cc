@@ -8,8 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "cli/text/render_json.h"
 #include "glim/v1/job.pb.h"
+#include "proto/json/document.h"
 #include "proto/json/field_words.h"
 #include "sdk/base/printable.h"
 #include "sdk/base/status_name.h"
@@ -106,12 +106,12 @@ void CompleteJobs(const Message& message, Json* document) {
     if (field.message_type() != v1::Job::descriptor()) continue;
     if (!field.is_repeated()) {
       if (!reflection.HasField(message, &field)) continue;
-      (*document)[field.name()] = cli::JobJson(static_cast<const v1::Job&>(reflection.GetMessage(message, &field)));
+      (*document)[field.name()] = proto::JobJson(static_cast<const v1::Job&>(reflection.GetMessage(message, &field)));
       continue;
     }
     Json list = Json::array();
     for (int k = 0; k < reflection.FieldSize(message, &field); ++k) {
-      list.push_back(cli::JobJson(static_cast<const v1::Job&>(reflection.GetRepeatedMessage(message, &field, k))));
+      list.push_back(proto::JobJson(static_cast<const v1::Job&>(reflection.GetRepeatedMessage(message, &field, k))));
     }
     (*document)[field.name()] = std::move(list);
   }
@@ -195,7 +195,7 @@ Json Document(const Message& message) {
   return document;
 }
 
-std::string DumpDocument(const Json& document) { return cli::DumpJson(document); }
+std::string DumpDocument(const Json& document) { return proto::DumpJson(document); }
 
 Status ApplyMask(std::string_view mask, const Message& message, Json* document) {
   if (mask.size() > kMaskBytesMax) return NoSuchField(mask);

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "cli/spec/spec_reader.h"
 #include "glim/v1/client_api.pb.h"
 #include "proto/json/message_read.h"
+#include "scheduler/jobfile/spec_reader.h"
 #include "sdk/base/printable.h"
 
 namespace glim::gateway {
@@ -40,7 +40,7 @@ Status MediaTypeRefused(const std::string& type, const Route& route) {
 Status ReadJobFiles(const std::string& text, Message* message) {
   if (text.size() > kYamlBytesMax)
     return Bad("BODY_TOO_LARGE", "", "the job files are larger than 1 MiB", "send fewer at a time");
-  auto specs = cli::ReadSpecs(text, {"body", ""});
+  auto specs = jobfile::ReadSpecs(text, {"body", ""});
   if (!specs.ok()) {
     const Status& wrong = specs.status();
     return wrong.fix().empty() ? Status(wrong).WithFix("write it as docs/job-spec.md has it") : wrong;

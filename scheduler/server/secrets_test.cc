@@ -67,15 +67,16 @@ class SecretsTest : public IdentityTest {
     if (status.ok() && job != nullptr) *job = response.job_ids(0);
     return status;
   }
-  v1::Job JobAs(const std::string& token, std::uint64_t id) {
+  v1::GetJobResponse GetJobAs(const std::string& token, std::uint64_t id) {
     grpc::ClientContext context;
     Authorize(&context, token);
     v1::GetJobRequest request;
     request.set_job_id(id);
     v1::GetJobResponse response;
     EXPECT_TRUE(client_->GetJob(&context, request, &response).ok());
-    return response.job();
+    return response;
   }
+  v1::Job JobAs(const std::string& token, std::uint64_t id) { return GetJobAs(token, id).job(); }
   grpc::Status WhoAmI(const std::string& token, v1::WhoAmIResponse* response) {
     grpc::ClientContext context;
     Authorize(&context, token);
@@ -156,7 +157,9 @@ TEST_F(SecretsTest, ComeWithTheLaunchAndAJobNamesItsUsersAlone) {
   EXPECT_EQ(task->launch().secrets(0).value(), "kims");
   EXPECT_FALSE(task->launch().api());
   EXPECT_EQ(JobAs(kim_, job).spec().secrets(0).name(), "hf");
+  EXPECT_NE(GetJobAs(kim_, job).file().find("secrets: [hf]"), std::string::npos) << GetJobAs(kim_, job).file();
   EXPECT_EQ(JobAs(ana_, job).spec().secrets_size(), 0) << "whose names they are is private, too";
+  EXPECT_EQ(GetJobAs(ana_, job).file(), "");
 }
 
 TEST_F(SecretsTest, OneThatWasRemovedFailsTheJobThatNeedsIt) {

@@ -3,8 +3,8 @@
 //
 // yaml-cpp's own Node keeps the last of two equal keys and expands aliases without a bound; this tree is built from
 // its parser's events, refuses equal keys, tags and anything too large or too deep, and shares what an alias names.
-// Value types; nodes are shared and never changed, so any thread may read them. yaml-cpp is seen by tree.cc alone: its
-// headers are slow to compile.
+// Value types; nodes are shared and never changed, so any thread may read them. yaml-cpp is seen by tree.cc and
+// print.cc alone: its headers are slow to compile.
 #pragma once
 
 #include <cstddef>

@@ -78,6 +78,21 @@ def test_a_job_is_submitted_seen_and_cancelled(stage, cluster, glim, web):
     cluster.wait_idle()
 
 
+def test_a_jobs_file_submits_the_same_job_again(stage, cluster, glim, web):
+    body = job_file(stage, run="echo a\necho b") + "watchdog: {no_progress: 90s}\nenv: {ONE: '1'}\n"
+    (number,) = web.json("POST", "/v1/jobs", body=body, kind="application/yaml")["job_ids"]
+    text = glim.run("-o", "yaml", "status", str(number), user="kim").stdout
+    assert "watchdog:\n  no_progress: 90s\n" in text and 'env:\n  ONE: "1"\n' in text
+    assert web.json("GET", f"/v1/jobs/{number}")["file"] == text
+    (again,) = web.json("POST", "/v1/jobs", body=text, kind="application/yaml")["job_ids"]
+    assert web.json("GET", f"/v1/jobs/{again}")["file"] == text
+    assert web.json("GET", f"/v1/jobs/{number}", user="lee")["file"] == ""
+    refused = glim.run("-o", "yaml", "status", str(number), user="lee")
+    assert refused.returncode == 4 and "is not yours" in refused.stderr
+    assert "only 'glim status' prints yaml" in glim.run("-o", "yaml", "queue", user="kim").stderr
+    cluster.wait_idle()
+
+
 def test_a_followed_log_comes_as_it_is_written(stage, cluster, glim, web):
     (number,) = web.json("POST", "/v1/jobs", body=job_file(stage, "echo one; exec sleep 600"), kind="application/yaml")[
         "job_ids"

@@ -146,11 +146,13 @@ def plain(args, record):
         record("step", step=step)
         step += 1
         try:
-            with open(path + ".part", "w") as file:
+            # Of its attempt: one that ran on a lost node may write beside the next.
+            part = f"{path}.part-{os.environ['GLIM_ATTEMPT']}"
+            with open(part, "w") as file:
                 json.dump((step, state), file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(path + ".part", path)
+            os.replace(part, path)
             record("saved", step=step - 1)
         except OSError as error:
             if error.errno != errno.ENOSPC:

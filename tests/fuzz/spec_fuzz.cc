@@ -4,13 +4,14 @@
 #include <string>
 #include <string_view>
 
-#include "cli/spec/spec_reader.h"
 #include "scheduler/core/model/validate_spec.h"
+#include "scheduler/jobfile/spec_printer.h"
+#include "scheduler/jobfile/spec_reader.h"
 #include "scheduler/wire/spec_convert.h"
 #include "sdk/base/utf8.h"
 #include "tests/fuzz/holds.h"
 
-namespace glim::cli {
+namespace glim::jobfile {
 namespace {
 
 using fuzz::Holds;
@@ -37,19 +38,23 @@ void CheckSpec(const glim::v1::JobSpec& spec) {
   for (const auto& dependency : spec.after()) Holds(dependency.job_id() > 0, "a dependency");
   glim::v1::JobSpec copy;
   Holds(copy.ParseFromString(spec.SerializeAsString()), "a spec can be sent");
+  const std::string printed = PrintSpec(spec);
+  const auto again = ReadSpecs(printed, {"printed.yaml", "/"});
+  Holds(again.ok() && again->size() == 1, "a spec that was printed is read", printed);
+  Holds(again->front().SerializeAsString() == spec.SerializeAsString(), "and is the same", printed);
 }
 
 }  // namespace
-}  // namespace glim::cli
+}  // namespace glim::jobfile
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto specs = glim::cli::ReadSpecs(text, {"fuzz.yaml", "/home/kim"});
+  const auto specs = glim::jobfile::ReadSpecs(text, {"fuzz.yaml", "/home/kim"});
   if (!specs.ok()) {
-    glim::cli::CheckRefusal(specs.status());
+    glim::jobfile::CheckRefusal(specs.status());
     return 0;
   }
   glim::fuzz::Holds(!specs->empty(), "at least one job");
-  for (const auto& spec : *specs) glim::cli::CheckSpec(spec);
+  for (const auto& spec : *specs) glim::jobfile::CheckSpec(spec);
   return 0;
 }

@@ -127,6 +127,24 @@ TEST(AnInterrupt, OfAMachineThatSleptGoesOnWhereItWas) {
       << "it may have been awake for as long as an agent says nothing";
 }
 
+// All have acknowledged, and the last of them is heard late: the step is agreed while another one is away.
+TEST(AnInterrupt, WhoseStepIsAgreedWhileANodeIsAwayCountsThatCutFromItsBeginning) {
+  Gang g;
+  g.c.Silence(g.n1, true);
+  g.c.Suspend(g.job);
+  g.c.Ack(g.job, 1, 101);
+  g.c.Advance(Seconds(20));
+  g.c.Silence(g.n2, true);
+  g.c.Advance(Seconds(60));
+  g.c.Return(g.n1);
+  g.c.Ack(g.job, 0, 101);
+  ASSERT_EQ(g.agreement().state, AgreementState::kAgreed);
+  g.c.Advance(Seconds(10));
+  g.c.Return(g.n2);
+  EXPECT_GE(g.agreement().deadline, g.c.now() + kGrace - ReportEvery(g.c.policy()));
+  g.ExpectSavedWithoutLoss();
+}
+
 TEST(AnInterrupt, CountsOverlappingCutsOnce) {
   Gang g;
   g.c.Suspend(g.job);

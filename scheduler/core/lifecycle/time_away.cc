@@ -49,8 +49,11 @@ void GiveTimeAway(Changes& changes, NodeId id, Duration away, bool returns) {
     changes.watch().attempts[attempt->id].last = std::min(changes.now(), moved);
   }
   if (const Agreement* open = attempt->open_agreement(); open && !Planted(PlantedBug::kTimeAwayCounts)) {
-    const TimePoint asked = std::max({open->requested_at, open->agreed_at, leader});
-    ExtendAgreement(changes, attempt->id, Unheard(changes, *attempt, id, away, asked));
+    // The order is the request, and the step for those that wait for it. A cut that began between the two counts from
+    // its beginning.
+    const auto unheard = [&](TimePoint since) { return Unheard(changes, *attempt, id, away, std::max(since, leader)); };
+    const TimePoint last = std::max(open->requested_at, open->agreed_at);
+    ExtendAgreement(changes, attempt->id, std::max(unheard(open->requested_at), unheard(last)));
   }
 }
 

@@ -5,9 +5,8 @@
 // so that rows and index never disagree. Copying `tables` is cheap and gives an immutable snapshot for any thread.
 // Pointers to rows are valid until ForgetReplaced, also of rows that were replaced or erased meanwhile.
 //
-// Sources: cluster_state.cc, cluster_state_index.cc (what writes change of the index), cluster_state_erase.cc (rows that
-// go), cluster_state_reserved.cc (reservations), cluster_state_measured.cc (what of a node's row says whether a job may
-// be there)
+// Sources: cluster_state.cc, cluster_state_index.cc (what writes change of the index), cluster_state_erase.cc (rows
+// that go), cluster_state_reserved.cc (reservations)
 #pragma once
 
 #include <cstdint>
@@ -27,11 +26,13 @@
 #include "scheduler/core/model/kept_jobs.h"
 #include "scheduler/core/model/pool_layout.h"
 #include "scheduler/core/model/probing.h"
+#include "scheduler/core/model/queue_shape.h"
 #include "scheduler/core/model/reservation.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/service_history.h"
 #include "scheduler/core/model/state_counts.h"
 #include "scheduler/core/model/team_service.h"
+#include "scheduler/core/model/usable_node.h"
 #include "scheduler/core/model/watched.h"
 
 namespace glim::core {
@@ -51,39 +52,6 @@ struct Tables {
   CowTable<std::string, NodeId> node_ids;
   std::shared_ptr<const Accounts> accounts = std::make_shared<const Accounts>();  // never null
   std::shared_ptr<const Identity> identity = std::make_shared<const Identity>();  // never null
-};
-
-// Of a 1-node job whose newest save is dear to copy: the node that has it, and the save's size as a power of two (an
-// upper bound). None for all others: a gang needs copies wherever it goes.
-struct DearSave {
-  NodeId node;
-  std::uint8_t bytes_log2 = 0;
-  friend auto operator<=>(const DearSave&, const DearSave&) = default;
-};
-
-// Every input that a planning verdict reads: jobs of one shape share one verdict, so that a pass costs what the shapes
-// cost and not what the queue is long.
-struct Shape {
-  std::string pool;
-  PriorityClass priority = PriorityClass::kNormal;
-  std::string user;
-  std::string team;
-  std::uint32_t nodes = 1;
-  std::uint32_t gpus_per_node = 0;
-  Placement placement;
-  Duration time_limit;
-  std::uint8_t service_bucket = 0;  // of what its ended attempts had
-  DearSave save;
-  std::vector<NodeId> left_out;  // while other nodes fit: where storage hung, what an operator moved it off
-  friend auto operator<=>(const Shape&, const Shape&) = default;
-};
-
-// The order inside a shape: swap-aborted jobs first, then first submission; ties break by id.
-struct QueueKey {
-  bool not_swap_aborted = true;
-  TimePoint submitted_at;
-  JobId id;
-  friend auto operator<=>(const QueueKey&, const QueueKey&) = default;
 };
 
 // What the jobs of a pool have shown of their saves, in sums: means cost a pass nothing. Of jobs that are known, and of
@@ -112,14 +80,6 @@ struct ShardsSeen {
     std::uint32_t needed = 1;
   };
   std::map<std::int64_t, OfStep> by_step;
-};
-
-// Of a node that is to be measured.
-struct MeasureKey {
-  int less_urgent = 0;  // the need, negated
-  TimePoint since;
-  NodeId node;
-  friend auto operator<=>(const MeasureKey&, const MeasureKey&) = default;
 };
 
 // Derived from the rows by ClusterState alone.
@@ -264,34 +224,5 @@ class ClusterState {
   mutable std::shared_ptr<const Layouts> layouts_;  // null: to be made again
   std::vector<std::shared_ptr<const void>> replaced_;
 };
-
-// A save of less is never worth a wait.
-inline constexpr std::int64_t kDearSaveBytes = std::int64_t{1} << 30;
-DearSave DearSaveOf(const Job& job);
-Shape ShapeOf(const Job& job);
-// Nodes that the job gets only where others do not do, ascending.
-std::vector<NodeId> LeftOutOf(const Job& job);
-QueueKey QueueKeyOf(const Job& job);
-Kind KindOf(const Shape& shape);
-Kind KindOf(const Job& job);
-// What a job has had of its nodes until `now`, its live attempt included.
-Duration ServiceOf(const Job& job, const Attempt* live, TimePoint now);
-// Ready, not cordoned, healthy, without stale tasks or orphans, and it sees the checkpoint root if there is one: it may
-// be given to the job that measures it.
-bool IsSound(const Node& node);
-// Whose attempts run there and are unknown to the store (orphans); a lost node's are none's any more.
-std::set<JobId> JobsLeftOn(const Node& node);
-// It takes no other job before it was measured and found good.
-bool WaitsToBeMeasured(const Node& node);
-// It is to be measured, is sound, and nobody has it.
-bool MayBeMeasured(const Node& node);
-// Sound, and it does not wait to be measured: it may be given to a job.
-bool IsUsable(const Node& node);
-// Left out while other nodes fit: of late a job failed there, or one stood still there and it was not measured yet.
-bool IsSuspect(const Node& node, TimePoint now);
-// Usable, without holder and claim.
-bool IsFree(const Node& node);
-// Ready, not cordoned, and with a replica service: may be chosen for others' copies.
-bool TakesReplicas(const Node& node);
 
 }  // namespace glim::core

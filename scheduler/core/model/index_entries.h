@@ -1,5 +1,6 @@
-// What the index (cluster_state.h) has of a row. It is changed by entries alone, never by rows: so a field that the index
-// reads is compared where a write asks whether the index changes at all. Most writes of a row do not change it.
+// What the index of the cluster's state has of a row. It is changed by entries alone, never by rows: so a field that
+// the index reads is compared where a write asks whether the index changes at all. Most writes of a row do not change
+// it.
 //
 // An entry has views of its row's texts: it is used while the row lives. Plain.
 #pragma once
@@ -9,10 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "scheduler/core/model/cluster_state.h"
 #include "scheduler/core/model/ids.h"
 #include "scheduler/core/model/kept_jobs.h"
+#include "scheduler/core/model/queue_shape.h"
 #include "scheduler/core/model/rows.h"
+#include "scheduler/core/model/usable_node.h"
 
 namespace glim::core {
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "scheduler/core/lifecycle/root_check.h"
+#include "scheduler/jobfile/spec_printer.h"
 #include "scheduler/server/clients/advice.h"
 #include "scheduler/server/clients/history_listing.h"
 #include "scheduler/server/clients/job_listing.h"
@@ -66,7 +67,11 @@ grpc::ServerUnaryReactor* ClientService::GetJob(grpc::CallbackServerContext* con
   const core::Job* job = snapshot->tables.jobs.Find(core::JobId(request->job_id()));
   if (!job) return call->Refuse(NoSuchJob(request->job_id()));
   JobToProto(*snapshot, *job, AttemptsShown::kAll, loop_->Now(), response->mutable_job());
-  if (!HasRight(call->caller(), *job)) RemovePrivateParts(response->mutable_job());
+  if (HasRight(call->caller(), *job)) {
+    response->set_file(jobfile::PrintSpec(response->job().spec()));
+  } else {
+    RemovePrivateParts(response->mutable_job());
+  }
   call->Answer(Status::Ok(), response);
   return call;
 }

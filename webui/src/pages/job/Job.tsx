@@ -1,4 +1,3 @@
-import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'wouter';
 import type { Schemas } from '../../api/client';
@@ -24,10 +23,9 @@ import { Ledger } from './Ledger';
 import { Rates } from './Rates';
 import { Receipts } from './Receipts';
 import { lastInterrupt, numberOf } from './segments';
+import { SpecFile } from './SpecFile';
 import { Timeline } from './Timeline';
 import { Why } from './Why';
-
-const SpecFile = lazy(() => import('./SpecFile'));
 
 // What is said of such a job is of the attempt before.
 const HAS_NODES = ['starting', 'running'];
@@ -76,14 +74,6 @@ function Shown({ id }: { id: Int }) {
   );
 }
 
-function LazySpec({ job }: { job: JobDetail }) {
-  return (
-    <Suspense fallback={<Loading />}>
-      <SpecFile job={job} />
-    </Suspense>
-  );
-}
-
 // Which attempt and which interrupt are looked at stands in the address: `?attempt=2`, `?interrupt=2.1`.
 function Story({ job }: { job: JobDetail }) {
   const { t } = useTranslation('job');
@@ -124,7 +114,7 @@ function Story({ job }: { job: JobDetail }) {
             content: () => <Nodes job={job} attempt={shown} />,
           },
           { key: 'events', title: t('events.title'), content: () => <Events job={job} /> },
-          { key: 'spec', title: t('spec.title'), content: () => <LazySpec job={job} /> },
+          { key: 'spec', title: t('spec.title'), content: () => <SpecFile job={job} /> },
         ]}
       />
     </>

@@ -3,7 +3,6 @@ import type { JobDetail } from '../../live/types';
 import { joinedEvents, ranksOfTask } from './queries';
 import { look, ratesOf } from './rates';
 import { interruptsOf, segmentsOf, stepsLostOf, ticksOf, waitsSince, type Agreement, type Attempt } from './segments';
-import { yamlOf } from './spec';
 
 const agreement = {
   id: 1,
@@ -119,28 +118,5 @@ describe('the rate of an attempt that was looked at', () => {
       [60, 2],
       [79, 1.9],
     ]);
-  });
-});
-
-describe('the spec', () => {
-  it('is the file that says the same', () => {
-    const lists = {
-      env: [{ name: 'A', value: '1' }],
-      mounts: [],
-      secrets: [],
-      after: [{ job_id: 9, when: 'ok', keep: false }],
-    };
-    const spec = {
-      name: 'n',
-      nodes: 2,
-      run: 'x\ny',
-      launcher: 'per_gpu',
-      interrupt: { mode: 'auto', grace_ms: 90_000 },
-    };
-    const yaml = yamlOf({ ...spec, ...lists, time_limit_ms: 0, api: false } as never);
-    expect(yaml).toBe(
-      "apiVersion: glim/v1\nkind: Job\nname: n\nnodes: 2\nrun: |-\n  x\n  y\nlauncher: per-gpu\nenv:\n  A: '1'\n" +
-        'interrupt:\n  mode: auto\n  grace: 90s\nafter:\n  - 9:ok\n',
-    );
   });
 });

@@ -23,6 +23,14 @@ export function useWhy(id: Int, changed: unknown) {
   });
 }
 
+// The job's file in YAML; empty: it is not for this user to see.
+export function useJobFile(id: Int) {
+  return useQuery({
+    queryKey: ['file', String(id)],
+    queryFn: async () => (await ask(api.GET('/v1/jobs/{job_id}', at(id)))).file,
+  });
+}
+
 // What the one who came in waited for, by phase; undefined: it is known no more.
 export function usePreemptorStart(ref: Schemas['AttemptRef'] | null) {
   return useQuery({

@@ -9,12 +9,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/spec/spec_keys.h"
-#include "cli/spec/spec_reader.h"
+#include "scheduler/jobfile/spec_keys.h"
+#include "scheduler/jobfile/spec_reader.h"
 #include "sdk/base/testing/folders.h"
 #include "sdk/task_environment/variables.h"
 
-namespace glim::cli {
+namespace glim::jobfile {
 namespace {
 
 using nlohmann::json;
@@ -39,7 +39,7 @@ TEST(JobSchema, HasExactlyTheKeysThatAreSupported) {
   for (const SpecSection& section : SpecSections()) {
     std::set<std::string> ours;
     for (const SpecKey& key : section.keys) {
-      if (key.supported) ours.insert(std::string(key.name));
+      if (key.kind != KeyKind::kRefused) ours.insert(std::string(key.name));
     }
     std::set<std::string> theirs;
     for (const auto& [name, value] : Properties(schema, section.path).items()) theirs.insert(name);
@@ -168,4 +168,4 @@ TEST(JobSpecManual, ExamplesAreGood) {
 }
 
 }  // namespace
-}  // namespace glim::cli
+}  // namespace glim::jobfile

@@ -1,4 +1,4 @@
-#include "cli/spec/spec_fields.h"
+#include "scheduler/jobfile/spec_fields.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/spec/spec_keys.h"
-#include "cli/text/text.h"
 #include "scheduler/core/model/spec_limits.h"
+#include "scheduler/jobfile/spec_keys.h"
 #include "sdk/base/duration_text.h"
+#include "sdk/base/printable.h"
 #include "sdk/base/size_text.h"
 #include "sdk/base/suggest.h"
 
-namespace glim::cli {
+namespace glim::jobfile {
 FieldReader::FieldReader(std::string_view source, std::string path, const yaml::Node& mapping, Status* status)
     : source_(source), path_(std::move(path)), mapping_(mapping), status_(status) {
   if (mapping_.kind != yaml::Node::Kind::kMapping) {
@@ -31,9 +31,9 @@ void FieldReader::CheckKeys() {
     const auto known =
         std::find_if(keys.begin(), keys.end(), [&](const SpecKey& key) { return key.name == entry.key; });
     if (known == keys.end()) {
-      Fail(entry.mark, PathOf(Shown(entry.key)), fmt::format("unknown key '{}'", Shown(entry.key)),
-           SuggestSpecKey(path_, entry.key));
-    } else if (!known->supported) {
+      Fail(entry.mark, PathOf(EscapedStart(entry.key, kCharsShown)),
+           fmt::format("unknown key '{}'", EscapedStart(entry.key, kCharsShown)), SuggestSpecKey(path_, entry.key));
+    } else if (known->kind == KeyKind::kRefused) {
       Fail(entry.mark, PathOf(entry.key), fmt::format("'{}' is not supported by this version", PathOf(entry.key)),
            "remove it");
     }
@@ -100,8 +100,10 @@ std::string FieldReader::OneOf(std::string_view key, std::string_view fallback,
   const std::string value = Text(key, std::string(fallback));
   if (!ok() || std::find(words.begin(), words.end(), value) != words.end()) return value;
   const std::string nearest = Nearest(value, words);
-  FailAt(key, InvalidArgument(PathOf(key), fmt::format("'{}' is none of: {}", Shown(value), fmt::join(words, ", ")),
-                              nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest)));
+  FailAt(key,
+         InvalidArgument(PathOf(key),
+                         fmt::format("'{}' is none of: {}", EscapedStart(value, kCharsShown), fmt::join(words, ", ")),
+                         nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest)));
   return std::string(fallback);
 }
 
@@ -180,7 +182,8 @@ Duration FieldReader::Time(std::string_view key, Duration fallback) {
   if (const auto duration = ParseDuration(text)) return {Amount(node, field, duration->ms, fallback.ms)};
   const bool bare = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   Fail(node.mark, field, fmt::format("{} found, a duration such as 60s, 5m or 7d wanted", yaml::DescribeFound(node)),
-       bare ? fmt::format("add the unit: {}s", Shown(text)) : "a whole number and one of ms, s, m, h, d");
+       bare ? fmt::format("add the unit: {}s", EscapedStart(text, kCharsShown))
+            : "a whole number and one of ms, s, m, h, d");
   return fallback;
 }
 
@@ -192,7 +195,7 @@ std::vector<std::string> FieldReader::List(std::string_view key, std::vector<std
   if (node.kind != yaml::Node::Kind::kSequence) {
     const bool scalar = node.kind == yaml::Node::Kind::kScalar;
     Fail(node.mark, field, fmt::format("{} found, a list wanted", yaml::DescribeFound(node)),
-         scalar ? fmt::format("write [{}]", Shown(node.scalar)) : "");
+         scalar ? fmt::format("write [{}]", EscapedStart(node.scalar, kCharsShown)) : "");
     return fallback;
   }
   std::vector<std::string> values;
@@ -201,11 +204,12 @@ std::vector<std::string> FieldReader::List(std::string_view key, std::vector<std
     const std::string item_field = fmt::format("{}[{}]", field, i);
     std::string text = TextOf(*node.items[i], item_field);
     if (!seen.insert(text).second) {
-      Fail(node.items[i]->mark, item_field, fmt::format("'{}' stands here twice", Shown(text)), "keep one of them");
+      Fail(node.items[i]->mark, item_field, fmt::format("'{}' stands here twice", EscapedStart(text, kCharsShown)),
+           "keep one of them");
     }
     values.push_back(std::move(text));
   }
   return values;
 }
 
-}  // namespace glim::cli
+}  // namespace glim::jobfile

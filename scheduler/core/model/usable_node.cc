@@ -1,4 +1,5 @@
-#include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/usable_node.h"
+
 #include "scheduler/core/model/health_rules.h"
 #include "scheduler/core/model/planted.h"
 
@@ -29,6 +30,12 @@ bool IsUsable(const Node& node) { return IsSound(node) && !WaitsToBeMeasured(nod
 
 bool IsSuspect(const Node& node, TimePoint now) {
   return node.suspect_until > now || node.validation.need == ValidationNeed::kSuspicion;
+}
+
+bool IsFree(const Node& node) { return IsUsable(node) && !node.holder && !node.claim; }
+
+bool TakesReplicas(const Node& node) {
+  return node.state == NodeState::kReady && !node.replica.empty() && !node.cordon;
 }
 
 }  // namespace glim::core

@@ -5,9 +5,9 @@
 #include <ostream>
 #include <string>
 
-#include "cli/spec/spec_reader.h"
+#include "scheduler/jobfile/spec_reader.h"
 
-namespace glim::cli {
+namespace glim::jobfile {
 namespace {
 
 using testing::HasSubstr;
@@ -248,4 +248,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.label; });
 
 }  // namespace
-}  // namespace glim::cli
+}  // namespace glim::jobfile

@@ -1,4 +1,4 @@
-#include "cli/spec/spec_reader.h"
+#include "scheduler/jobfile/spec_reader.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,36 +6,24 @@
 
 #include <fmt/format.h>
 
-#include "cli/spec/spec_fields.h"
-#include "cli/spec/spec_keys.h"
-#include "cli/text/text.h"
-#include "scheduler/core/model/spec_limits.h"
+#include "scheduler/core/model/spec.h"
 #include "scheduler/core/model/validate_spec.h"
+#include "scheduler/jobfile/launcher.h"
+#include "scheduler/jobfile/spec_fields.h"
+#include "scheduler/jobfile/spec_keys.h"
+#include "scheduler/jobfile/wire_field.h"
 #include "scheduler/wire/spec_convert.h"
 #include "sdk/base/duration_text.h"
+#include "sdk/base/printable.h"
 #include "sdk/yaml/tree.h"
 
-namespace glim::cli {
+namespace glim::jobfile {
 namespace {
-
-constexpr Duration kGrace = Seconds(60);
-constexpr Duration kMaxGrace = Seconds(300);
 
 // Words that only the reader gives a meaning; what the others may be is the validator's.
 constexpr std::string_view kApiVersions[] = {"glim/v1"};
 constexpr std::string_view kKinds[] = {"Job"};
 constexpr std::string_view kCodes[] = {"workdir", "snapshot"};
-constexpr std::string_view kLaunchers[] = {"node", "per-gpu"};
-
-// As the server would: the same conversion, the same rules, the same words.
-Status Validate(const glim::v1::JobSpec& spec) {
-  const auto converted = wire::SpecFromProto(spec);
-  return converted.ok() ? core::ValidateSpec(*converted) : converted.status();
-}
-
-glim::v1::Launcher LauncherOf(const std::string& word) {
-  return word == "per-gpu" ? glim::v1::LAUNCHER_PER_GPU : glim::v1::LAUNCHER_NODE;
-}
 
 std::string MakeAbsolute(const std::string& path, const std::string& base_dir) {
   std::filesystem::path full = (std::filesystem::path(base_dir) / path).lexically_normal();
@@ -53,20 +41,14 @@ class DocumentReader {
     if (!status_.ok()) return status_;
     ReadTop(top);
     ReadEnv(top);
-    WithSection(top, "placement", [this](FieldReader& section) { ReadPlacement(section); });
-    WithSection(top, "interrupt", [this](FieldReader& section) { ReadInterrupt(section); });
-    WithSection(top, "checkpoint", [this](FieldReader& section) { ReadCheckpoint(section); });
-    WithSection(top, "restart", [this](FieldReader& section) { ReadRestart(section); });
-    WithSection(top, "limits", [this](FieldReader& section) { ReadLimits(section); });
-    WithSection(top, "watchdog", [this](FieldReader& section) {
-      spec_.set_no_progress_ms(section.Time("no_progress", Duration{0}).ms);
-    });
-    if (top.Section("notify") != nullptr) WithSection(top, "notify", [this](FieldReader& s) { ReadNotify(s); });
+    for (const char* name : {"placement", "interrupt", "checkpoint", "restart", "watchdog", "limits", "notify"}) {
+      ReadSection(top, name);
+    }
     ReadMounts(top);
     ReadAfter(top);
     ReadSecrets(top);
     if (status_.ok()) {
-      const Status fault = Validate(spec_);
+      const Status fault = CheckSpec(spec_);
       if (!fault.ok()) top.Fail(root_.PlaceOf(fault.field()), fault);
     }
     if (!status_.ok()) return status_;
@@ -75,14 +57,16 @@ class DocumentReader {
 
  private:
   // A section that is not there is read as an empty one, so that defaults have one home.
-  template <typename Read>
-  void WithSection(const FieldReader& top, const char* name, const Read& read) {
+  void ReadSection(const FieldReader& top, const std::string& name) {
     if (!status_.ok()) return;
     yaml::Node empty;
     empty.kind = yaml::Node::Kind::kMapping;
     const yaml::Node* node = top.Section(name);
     FieldReader section(source_.name, name, node == nullptr ? empty : *node, &status_);
-    if (status_.ok()) read(section);
+    ReadKeys(section, name);
+    if (name == "interrupt") ReadMaxGrace(section);
+    if (name == "restart") ReadRestartOn(section);
+    if (name == "notify" && node != nullptr) spec_.mutable_notify();  // the validator says what an empty one lacks
   }
 
   void ReadTop(FieldReader& top) {
@@ -90,12 +74,7 @@ class DocumentReader {
     top.OneOf("kind", "Job", kKinds);
     spec_.set_name(top.RequiredText("name", "add a line such as 'name: my-job'"));
     spec_.set_run(top.RequiredText("run", "add a line such as 'run: python train.py'"));
-    spec_.set_pool(Given(top, "pool", ""));
-    spec_.set_priority(Given(top, "priority", "normal"));
-    spec_.set_team(Given(top, "team", ""));
-    spec_.set_nodes(top.Count("nodes", 1));
-    spec_.set_gpus_per_node(top.Count("gpus_per_node", 8));
-    spec_.set_image(Given(top, "image", "host"));
+    ReadKeys(top, "");
     spec_.set_workdir(ReadWorkdir(top));
     // Empty: the command line fills it in, once it has packed the workdir.
     if (top.OneOf("code", "workdir", kCodes) == "snapshot") spec_.mutable_snapshot();
@@ -104,8 +83,36 @@ class DocumentReader {
                                              "use 'node' or 'per-gpu'"));
     }
     spec_.set_launcher(LauncherOf(top.OneOf("launcher", "node", kLaunchers)));
-    spec_.set_api(top.Flag("api", false));
   }
+
+  // What the section's rows alone say how to read.
+  void ReadKeys(FieldReader& section, std::string_view path) {
+    for (const SpecKey& key : FindSpecSection(path).keys) {
+      if (!status_.ok()) return;
+      if (key.reading == Reading::kByRow && (section.Has(key.name) || !key.fallback.empty())) ReadKey(section, key);
+    }
+  }
+
+  void ReadKey(FieldReader& section, const SpecKey& key) {
+    switch (key.kind) {
+      case KeyKind::kText: return SetText(&spec_, key.field, Given(section, key.name, std::string(key.fallback)));
+      case KeyKind::kCount:
+        return SetNumber(&spec_, key.field,
+                         section.Count(key.name, static_cast<std::uint32_t>(AmountIn(key.fallback))));
+      case KeyKind::kTime: return SetNumber(&spec_, key.field, section.Time(key.name, DurationIn(key.fallback)).ms);
+      case KeyKind::kSize: return SetNumber(&spec_, key.field, section.Size(key.name, 0));
+      case KeyKind::kCpus: return SetNumber(&spec_, key.field, section.CpuMillis(key.name, 0));
+      case KeyKind::kFlag: return SetFlag(&spec_, key.field, section.Flag(key.name, false));
+      case KeyKind::kTexts:
+        for (std::string& text : section.List(key.name, {})) AddText(&spec_, key.field, std::move(text));
+        return;
+      case KeyKind::kOwn:
+      case KeyKind::kRefused: return;
+    }
+  }
+
+  static std::int64_t AmountIn(std::string_view text) { return text.empty() ? 0 : std::stoll(std::string(text)); }
+  static Duration DurationIn(std::string_view text) { return ParseDuration(text).value_or(Duration{0}); }
 
   // On the wire an empty text is "not said": what is said must not be empty.
   static std::string Given(FieldReader& reader, std::string_view key, const std::string& fallback) {
@@ -121,8 +128,9 @@ class DocumentReader {
   std::string ReadWorkdir(FieldReader& top) {
     const std::string path = Given(top, "workdir", ".");
     if (path.starts_with('~')) {
-      top.FailAt("workdir", InvalidArgument("workdir", fmt::format("'{}': '~' is not expanded", Shown(path)),
-                                            "write the path in full"));
+      top.FailAt("workdir",
+                 InvalidArgument("workdir", fmt::format("'{}': '~' is not expanded", EscapedStart(path, kCharsShown)),
+                                 "write the path in full"));
     }
     return MakeAbsolute(path, source_.base_dir);
   }
@@ -136,7 +144,7 @@ class DocumentReader {
       return;
     }
     for (const yaml::Entry& entry : env->entries) {
-      const std::string field = fmt::format("env.{}", Shorten(Escaped(entry.key), 64));
+      const std::string field = fmt::format("env.{}", EscapedStart(entry.key, kCharsShown));
       if (entry.value->kind == yaml::Node::Kind::kNull) {
         top.Fail(entry.value->mark, field, "nothing found, text wanted", "write '' for an empty value");
       }
@@ -147,61 +155,21 @@ class DocumentReader {
     }
   }
 
-  void ReadPlacement(FieldReader& section) {
-    glim::v1::Placement* placement = spec_.mutable_placement();
-    for (std::string& zone : section.List("zones", {})) placement->add_zones(std::move(zone));
-    placement->set_leaf(Given(section, "leaf", "pack"));
-    placement->set_cross_zone(Given(section, "cross_zone", "auto"));
-    placement->set_gpu_type(Given(section, "gpu_type", ""));
-    placement->set_nvlink(Given(section, "nvlink", ""));
-    placement->set_nic(Given(section, "nic", ""));
-    placement->set_node(Given(section, "node", ""));
+  // It is never less than the grace.
+  void ReadMaxGrace(FieldReader& section) {
+    auto* interrupt = spec_.mutable_interrupt();
+    const Duration usual = DurationIn(FindSpecKey("interrupt", "max_grace").fallback);
+    const Duration fallback = std::max(usual, Milliseconds(interrupt->grace_ms()));
+    interrupt->set_max_grace_ms(section.Time("max_grace", fallback).ms);
   }
 
-  void ReadInterrupt(FieldReader& section) {
-    glim::v1::InterruptPolicy* interrupt = spec_.mutable_interrupt();
-    interrupt->set_mode(Given(section, "mode", "auto"));
-    const Duration grace = section.Time("grace", kGrace);
-    interrupt->set_grace_ms(grace.ms);
-    interrupt->set_max_grace_ms(section.Time("max_grace", std::max(kMaxGrace, grace)).ms);
-    interrupt->set_signal(Given(section, "signal", "TERM"));
-    interrupt->set_to(Given(section, "to", "main"));
-  }
-
-  void ReadCheckpoint(FieldReader& section) {
-    glim::v1::CheckpointPolicy* checkpoint = spec_.mutable_checkpoint();
-    checkpoint->set_dir(Given(section, "dir", ""));
-    checkpoint->set_every_ms(section.Time("every", Duration{0}).ms);
-    checkpoint->set_keep(section.Count("keep", 3));
-    checkpoint->set_if_unreachable(Given(section, "if_unreachable", "older"));
-  }
-
-  void ReadRestart(FieldReader& section) {
-    glim::v1::RestartPolicy* restart = spec_.mutable_restart();
+  void ReadRestartOn(FieldReader& section) {
     const std::vector<std::string> causes = section.List("on", core::JobSpec{}.restart_on);
     if (causes.empty()) {
       section.FailAt("on", InvalidArgument("restart.on", "an empty list",
                                            "name a cause, or write 'max: 0' for no restart at all"));
     }
-    for (const std::string& cause : causes) restart->add_on(cause);
-    restart->set_max(section.Count("max", 20));
-    restart->set_backoff_ms(section.Time("backoff", Seconds(30)).ms);
-  }
-
-  void ReadLimits(FieldReader& section) {
-    glim::v1::TaskLimits limits;
-    limits.set_memory_bytes(section.Size("memory", 0));
-    limits.set_cpu_millis(section.CpuMillis("cpus", 0));
-    limits.set_pids(section.Count("pids", 0));
-    limits.set_shm_bytes(section.Size("shm", 0));
-    if (limits.ByteSizeLong() > 0) *spec_.mutable_limits() = limits;
-    spec_.set_time_limit_ms(section.Time("time", Duration{0}).ms);
-  }
-
-  void ReadNotify(FieldReader& section) {
-    glim::v1::Notify* notify = spec_.mutable_notify();
-    for (std::string& on : section.List("on", {})) notify->add_on(std::move(on));
-    for (std::string& to : section.List("to", {})) notify->add_to(std::move(to));
+    for (const std::string& cause : causes) spec_.mutable_restart()->add_on(cause);
   }
 
   void ReadAfter(FieldReader& top) {
@@ -221,18 +189,21 @@ class DocumentReader {
     // 18 digits fit any counter.
     const bool counts = !number.empty() && number.size() <= 18 && std::all_of(number.begin(), number.end(), digit);
     if (!counts || number.find_first_not_of('0') == std::string::npos) {
-      return InvalidArgument(field, fmt::format("'{}' does not begin with a job's number", Shown(word)),
+      return InvalidArgument(field,
+                             fmt::format("'{}' does not begin with a job's number", EscapedStart(word, kCharsShown)),
                              "write it like 812 or 812:failed");
     }
     if (colon + 1 == word.size()) {
-      return InvalidArgument(field, fmt::format("'{}' does not say how the job must have ended", Shown(word)),
-                             "write it like 812 or 812:failed");
+      return InvalidArgument(
+          field, fmt::format("'{}' does not say how the job must have ended", EscapedStart(word, kCharsShown)),
+          "write it like 812 or 812:failed");
     }
     const std::string ending = colon == std::string::npos ? "ok" : word.substr(colon + 1);
     const std::size_t second = ending.find(':');
     if (second != std::string::npos && ending.substr(second + 1) != "keep") {
-      return InvalidArgument(field, fmt::format("'{}': only 'keep' may stand behind the second colon", Shown(word)),
-                             "write it like 812:ok:keep");
+      return InvalidArgument(
+          field, fmt::format("'{}': only 'keep' may stand behind the second colon", EscapedStart(word, kCharsShown)),
+          "write it like 812:ok:keep");
     }
     out->set_job_id(std::stoull(number));
     out->set_when(ending.substr(0, second));
@@ -285,19 +256,12 @@ class DocumentReader {
   glim::v1::JobSpec spec_;
 };
 
-// The program's name, cut to what a job's name may be: "./train.py" is "train.py".
-std::string NameOfProgram(const std::string& command_line) {
-  const std::string word = command_line.substr(0, command_line.find_first_of(" \t\n"));
-  std::string name;
-  for (const char c : word.substr(word.rfind('/') + 1)) {
-    const bool fits = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
-    if (fits && !(name.empty() && (c == '.' || c == '-'))) name += c;
-  }
-  name.resize(std::min(name.size(), core::kSpecNameBytesMax));
-  return name.empty() ? "job" : name;
-}
-
 }  // namespace
+
+Status CheckSpec(const glim::v1::JobSpec& spec) {
+  const auto converted = wire::SpecFromProto(spec);
+  return converted.ok() ? core::ValidateSpec(*converted) : converted.status();
+}
 
 Result<std::vector<glim::v1::JobSpec>> ReadSpecs(std::string_view text, const SpecSource& source) {
   Result<std::vector<yaml::NodePtr>> documents = yaml::Parse(text, {source.name});
@@ -314,62 +278,4 @@ Result<std::vector<glim::v1::JobSpec>> ReadSpecs(std::string_view text, const Sp
   return specs;
 }
 
-Status ApplyOverrides(const SpecOverrides& overrides, glim::v1::JobSpec* spec) {
-  Status fault;
-  const auto keep = [&fault](Status status) {
-    if (fault.ok() && !status.ok()) fault = std::move(status);
-    return fault.ok();
-  };
-  if (overrides.name) spec->set_name(*overrides.name);
-  if (overrides.pool) spec->set_pool(*overrides.pool);
-  if (overrides.priority) spec->set_priority(*overrides.priority);
-  if (overrides.nodes && keep(core::CheckAmount("nodes", *overrides.nodes))) {
-    spec->set_nodes(static_cast<std::uint32_t>(*overrides.nodes));
-  }
-  if (overrides.gpus_per_node && keep(core::CheckAmount("gpus_per_node", *overrides.gpus_per_node))) {
-    spec->set_gpus_per_node(static_cast<std::uint32_t>(*overrides.gpus_per_node));
-  }
-  if (overrides.launcher) {
-    const std::string& word = *overrides.launcher;
-    if (std::find(std::begin(kLaunchers), std::end(kLaunchers), word) == std::end(kLaunchers)) {
-      keep(InvalidArgument("launcher", fmt::format("'{}' is none of: node, per-gpu", Shown(word)), "use one of them"));
-    }
-    spec->set_launcher(LauncherOf(word));
-  }
-  if (overrides.grace) {
-    const auto grace = ParseDuration(*overrides.grace);
-    const std::string& word = *overrides.grace;
-    if (!word.empty() && word.find_first_not_of("0123456789") == std::string::npos) {
-      keep(InvalidArgument("interrupt.grace", fmt::format("'{}' has no unit", word),
-                           fmt::format("write {}s or {}m", word, word)));
-    } else if (!grace) {
-      keep(InvalidArgument("interrupt.grace", fmt::format("'{}' is no duration", Shown(word)),
-                           "write it like 60s or 5m"));
-    } else {
-      auto* interrupt = spec->mutable_interrupt();
-      interrupt->set_grace_ms(grace->ms);
-      interrupt->set_max_grace_ms(std::max(interrupt->max_grace_ms(), grace->ms));
-    }
-  }
-  keep(Validate(*spec));
-  return fault;
-}
-
-Result<glim::v1::JobSpec> SpecFromCommand(const std::vector<std::string>& command, const std::string& workdir) {
-  if (command.empty()) return InvalidArgument("run", "no command after '--'", "write 'glim submit -- CMD...'");
-  std::string run = command.front();
-  if (command.size() > 1) {
-    run.clear();
-    for (const std::string& word : command) run += (run.empty() ? "" : " ") + ShellQuote(word);
-  }
-  // An empty document gets every default; name and run are put in as values, never as YAML text.
-  Result<std::vector<glim::v1::JobSpec>> specs = ReadSpecs("{name: job, run: job}", {"the command line", workdir});
-  if (!specs.ok()) return specs.status();
-  glim::v1::JobSpec spec = std::move(specs->front());
-  spec.set_run(std::move(run));
-  spec.set_name(NameOfProgram(command.front()));
-  if (Status fault = Validate(spec); !fault.ok()) return fault;
-  return spec;
-}
-
-}  // namespace glim::cli
+}  // namespace glim::jobfile

@@ -3,6 +3,7 @@
 // as a plain list of fields. Borrows the source's name, the tree and the Status; one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,7 +13,9 @@
 #include "sdk/base/time.h"
 #include "sdk/yaml/tree.h"
 
-namespace glim::cli {
+namespace glim::jobfile {
+
+inline constexpr std::size_t kCharsShown = 64;  // of a text that a message quotes
 
 class FieldReader {
  public:
@@ -64,4 +67,4 @@ class FieldReader {
   Status* status_;
 };
 
-}  // namespace glim::cli
+}  // namespace glim::jobfile
