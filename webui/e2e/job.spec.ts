@@ -30,6 +30,18 @@ test('a script in what a user wrote is text', async ({ cluster, page, signIn }) 
   expect(await page.evaluate(() => 'broken' in window)).toBe(false);
 });
 
+test('shows the file that submits the job again, to those who may see all of it', async ({ cluster, page, signIn }) => {
+  const id = await cluster.submit({ name: 'job-file', run: 'exec sleep 600' });
+  await signIn('user', `/jobs/${id}`);
+  await page.getByRole('tab', { name: 'Spec' }).click();
+  const file = page.getByRole('tabpanel').locator('pre');
+  await expect(file).toContainText('kind: Job');
+  expect(await file.textContent()).toBe(await cluster.text(['-o', 'yaml', 'status', String(id)]));
+  await signIn('viewer', `/jobs/${id}`);
+  await page.getByRole('tab', { name: 'Spec' }).click();
+  await expect(page.getByText('see the whole spec')).toBeVisible();
+});
+
 test('suspends and resumes', async ({ cluster, page, signIn }) => {
   const id = await cluster.submit({ name: 'job-pause' });
   await signIn('user', `/jobs/${id}`);
