@@ -52,7 +52,7 @@ bool IsBlock(std::string_view text) {
                      [](unsigned char c) { return c == '\n' || c == '\t' || (c >= 0x20 && c < 0x7f); });
 }
 
-// Characters that nobody sees are escaped, and then all that are not ASCII: the emitter knows no third way.
+// Invisible characters are escaped, and then all that are not ASCII: the emitter offers no other choice.
 std::string Quoted(const std::string& text) {
   YAML::Emitter emitter;
   bool unseen = false;

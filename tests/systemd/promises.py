@@ -175,11 +175,11 @@ class Promises:
         assert self.property_of("glim-tasks", "ActiveState") == "active"
 
     def the_replica_service_runs_as_its_own_user_and_may_little(self):
-        options = "--memory 16MiB --listen 127.0.0.1:7604 --ucx-tls tcp"
+        options = "--memory 16MiB --listen 127.0.0.1:7614 --ucx-tls tcp"
         self.run(f"echo 'GLIM_REPLICA_OPTIONS=\"{options}\"' >/etc/glim/replica.env")
         self.run("systemctl enable --now glim-replica")
         log = "journalctl -b --no-pager -u glim-agent -u glim-replica"
-        told = 'event=replica_serving address="127.0.0.1:7604"'
+        told = 'event=replica_serving address="127.0.0.1:7614"'
         wait_until(lambda: told in self.run(log), 30, lambda: self.run(log))
         wait_until(self.node_is_ready, 60, lambda: self.run(log))
         pid = self.property_of("glim-replica", "MainPID")

@@ -151,7 +151,7 @@ class ClusterState {
   // The newest attempt of a job if it has not ended, else null.
   const Attempt* LiveAttempt(const Job& job) const;
 
-  // Frees the rows that were replaced or erased since: nobody points to one.
+  // Frees the rows that were replaced or erased since; no pointer to one may be used after it.
   void ForgetReplaced() { replaced_.clear(); }
 
   // Each returns the row as stored, for the transition's mutations.

@@ -15,7 +15,7 @@ bool IsSound(const Node& node);
 std::set<JobId> JobsLeftOn(const Node& node);
 // It takes no other job before it was measured and found good.
 bool WaitsToBeMeasured(const Node& node);
-// It is to be measured, is sound, and nobody has it.
+// It is to be measured, is sound, and has no holder or claim.
 bool MayBeMeasured(const Node& node);
 // Sound, and it does not wait to be measured: it may be given to a job.
 bool IsUsable(const Node& node);
