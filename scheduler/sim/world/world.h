@@ -140,6 +140,7 @@ class World {
   void BeginOutages();
   void OutageActs();
   void LookAround();
+  void CheckNoPassIsMissing();
   core::NodeId AnyOtherNode();
   void SetSession(core::NodeId node, std::uint64_t session);
   void Flap(core::NodeId node, int times);
@@ -220,6 +221,7 @@ class World {
   TimePoint calm_since_;     // the leader has been at work since then
   TimePoint store_back_;     // the store takes nothing before then
   TimePoint last_now_;
+  TimePoint last_pass_;
   bool crash_before_commit_ = false;
   bool crash_after_commit_ = false;
   std::unique_ptr<core::ClusterState> rival_;  // of a leader that sleeps, and will wake beside its successor

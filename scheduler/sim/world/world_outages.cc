@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "scheduler/core/planning/planner.h"
 #include "scheduler/sim/world/world.h"
 
 namespace glim::sim {
@@ -70,12 +73,23 @@ void World::LookAround() {
     const bool is_calm = !state_->outage && timeline_.now() - calm_since_ > kLeaderBegins;
     promises_.Look(*state_, policy_, is_calm, SchedulerNow());
     report_.promises_kept = promises_.kept();
+    CheckNoPassIsMissing();
     work_.CheckStanding(*state_, streams_, policy_, calm_since_, timeline_.now());
     for (const auto& [node, agent] : agents_) {
       notices_.CheckStops(*state_, node, agent->Running(), policy_, calm_since_, timeline_.now());
     }
   }
   timeline_.After(kLookEvery, [this] { LookAround(); });
+}
+
+// A write that a plan reads calls for a pass (Changes). Where none was called for since the last one, a plan of the same
+// moment still starts nothing on nodes that are free.
+void World::CheckNoPassIsMissing() {
+  if (state_->dirty) return;
+  for (const core::PlannedStart& start : core::MakePlan(*state_, policy_, last_pass_).starts) {
+    if (!start.victims.empty() || !start.displaced.empty()) continue;  // that turns on progress, which calls for no pass
+    Violation(fmt::format("job {} can start, and no pass was called for", start.job.value));
+  }
 }
 
 void World::OutageActs() {
