@@ -1,5 +1,5 @@
-// The kinds of rows that outlive the scheduler, in one list: mutations, the store's table and its loader are made of it.
-// Accounts and identities, which have a type of change of their own, are the alternatives of AccountRow and IdentityRow.
+// The kinds of rows that outlive the scheduler, in one list: mutations, the table of a store and its loader follow.
+// Accounts and identities have a type of change of their own: theirs are the alternatives of AccountRow, IdentityRow.
 #pragma once
 
 #include <string>

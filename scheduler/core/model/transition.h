@@ -21,8 +21,8 @@ struct PutIds {
 };
 
 template <typename... Rows>
-using MutationOf = std::variant<std::shared_ptr<const Rows>..., Deleted<Rows>..., AccountChange, IdentityChange,
-                                HistoryEntry, PutIds>;
+using MutationOf =
+    std::variant<std::shared_ptr<const Rows>..., Deleted<Rows>..., AccountChange, IdentityChange, HistoryEntry, PutIds>;
 using Mutation = StoredRows<MutationOf>;
 
 struct Reply {

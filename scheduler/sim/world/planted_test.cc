@@ -83,7 +83,7 @@ const Bug kBugs[] = {
     {PlantedBug::kShardMissing, "ShardMissing", "is called whole, and lacks shards", {}, true, 172},
     {PlantedBug::kPartIsWhole, "PartIsWhole", "a node is said to have a save that it does not have"},
     {PlantedBug::kQuantumWithoutEnd, "QuantumWithoutEnd", "after it starved, and was promised", {}, false},
-    {PlantedBug::kHeldNodeForgotten, "HeldNodeForgotten", "can start, and no pass was called for"},
+    {PlantedBug::kHeldNodeForgotten, "HeldNodeForgotten", "can start, and no pass was called for", {}, true, 808},
     {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 

@@ -2,11 +2,9 @@
 // that they run what they do not. What was told and done meanwhile is held against each other (notice_truth.h,
 // work_truth.h).
 #include <algorithm>
+#include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "scheduler/core/planning/planner.h"
 #include "scheduler/sim/world/world.h"
 
 namespace glim::sim {
@@ -82,13 +80,13 @@ void World::LookAround() {
   timeline_.After(kLookEvery, [this] { LookAround(); });
 }
 
-// A write that a plan reads calls for a pass (Changes). Where none was called for since the last one, a plan of the same
-// moment still starts nothing on nodes that are free.
+// A write that a plan reads calls for a pass (Changes). Where none was called for since the last, a plan of the same
+// moment still starts nothing on free nodes. What it displaces turns on progress, which calls for no pass.
 void World::CheckNoPassIsMissing() {
   if (state_->dirty) return;
   for (const core::PlannedStart& start : core::MakePlan(*state_, policy_, last_pass_).starts) {
-    if (!start.victims.empty() || !start.displaced.empty()) continue;  // that turns on progress, which calls for no pass
-    Violation(fmt::format("job {} can start, and no pass was called for", start.job.value));
+    if (!start.victims.empty() || !start.displaced.empty()) continue;
+    Violation("job " + std::to_string(start.job.value) + " can start, and no pass was called for");
   }
 }
 

@@ -25,10 +25,10 @@ struct DeletedRow {
 
 // `history` points into the mutations that the batch was made from, and must not outlive them.
 struct CommitBatch {
-  std::vector<DeletedRow> deleted;  // none of them is among `rows`
-  std::vector<StoredRow> rows;      // each once, in the order of the mutations
+  std::vector<DeletedRow> deleted;                 // none of them is among `rows`
+  std::vector<StoredRow> rows;                     // each once, in the order of the mutations
   std::vector<const core::HistoryEntry*> history;  // likewise
-  std::optional<core::PutIds> ids;  // the highest
+  std::optional<core::PutIds> ids;                 // the highest
 };
 
 CommitBatch Coalesce(const std::vector<core::Mutation>& mutations);

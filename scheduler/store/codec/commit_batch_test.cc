@@ -47,9 +47,9 @@ TEST(CommitBatch, AWriteAfterADeletionStays) {
 }
 
 TEST(CommitBatch, AnAccountsOrIdentitysRowGoesByTheKeyInItsBody) {
-  const CommitBatch batch = Coalesce({core::AccountChange{core::User{"kim"}, true},
-                                      core::IdentityChange{core::NodeIdentity{.name = "n1"}},
-                                      core::AccountChange{core::QuotaImport{}}});
+  const CommitBatch batch =
+      Coalesce({core::AccountChange{core::User{"kim"}, true}, core::IdentityChange{core::NodeIdentity{.name = "n1"}},
+                core::AccountChange{core::QuotaImport{}}});
   EXPECT_THAT(NamesOf(batch.deleted), ElementsAre("user kim"));
   EXPECT_THAT(NamesOf(batch.rows), ElementsAre("machine n1", "quota_import quotas"));
 }

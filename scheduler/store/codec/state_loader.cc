@@ -77,9 +77,10 @@ std::span<const std::string_view> StateLoader::Kinds() { return Adders::All::kNa
 
 Status StateLoader::CheckKind(std::string_view kind) {
   if (std::ranges::find(Kinds(), kind) != Kinds().end()) return Status::Ok();
-  return Status(StatusCode::kFailedPrecondition,
-                fmt::format("the database has rows of kind {}, which this scheduler does not know: a newer one wrote it",
-                            kind.substr(0, 64)))
+  return Status(
+             StatusCode::kFailedPrecondition,
+             fmt::format("the database has rows of kind {}, which this scheduler does not know: a newer one wrote it",
+                         kind.substr(0, 64)))
       .WithReason("STORE_TOO_NEW")
       .WithFix("run the newer scheduler, or restore the database from a backup that this one wrote");
 }

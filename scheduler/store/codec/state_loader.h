@@ -1,5 +1,5 @@
-// Puts stored rows together into a ClusterState. A row that cannot be read, that belongs to nothing or that is of a kind
-// that this program does not know fails: nothing is left out in silence.
+// Puts stored rows together into a ClusterState. A row that cannot be read, that belongs to nothing, or whose kind this
+// program does not know is an error: nothing is left out in silence.
 #pragma once
 
 #include <memory>

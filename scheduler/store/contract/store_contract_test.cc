@@ -74,33 +74,26 @@ struct Model {
     std::erase_if(tasks, [&](const auto& entry) { return entry.first.attempt.job == id; });
   }
 
+  template <typename Rows, typename Table>
+  static void ExpectRows(const Rows& rows, const Table& table) {
+    ASSERT_EQ(table.size(), rows.size());
+    for (const auto& [id, row] : rows) {
+      ASSERT_NE(table.Find(id), nullptr);
+      ASSERT_EQ(*table.Find(id), row);
+    }
+  }
+
   void ExpectEqual(const core::ClusterState& state) const {
     const auto& tables = state.tables();
     ASSERT_EQ(tables.jobs.size(), jobs.size());
-    ASSERT_EQ(tables.attempts.size(), attempts.size());
-    ASSERT_EQ(tables.tasks.size(), tasks.size());
-    ASSERT_EQ(tables.nodes.size(), nodes.size());
     for (const auto& [id, row] : jobs) {
       ASSERT_NE(state.FindJob(id), nullptr);
       ASSERT_TRUE(SameJob(*state.FindJob(id), row)) << id.value;
     }
-    for (const auto& [id, row] : attempts) {
-      ASSERT_NE(state.FindAttempt(id), nullptr);
-      ASSERT_EQ(*state.FindAttempt(id), row);
-    }
-    for (const auto& [id, row] : tasks) {
-      ASSERT_NE(state.FindTask(id), nullptr);
-      ASSERT_EQ(*state.FindTask(id), row);
-    }
-    for (const auto& [id, row] : nodes) {
-      ASSERT_NE(state.FindNode(id), nullptr);
-      ASSERT_EQ(*state.FindNode(id), row);
-    }
-    ASSERT_EQ(tables.reservations.size(), reservations.size());
-    for (const auto& [name, row] : reservations) {
-      ASSERT_NE(state.FindReservation(name), nullptr);
-      ASSERT_EQ(*state.FindReservation(name), row);
-    }
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(attempts, tables.attempts));
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(tasks, tables.tasks));
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(nodes, tables.nodes));
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(reservations, tables.reservations));
     ASSERT_EQ(state.accounts(), accounts);
     ASSERT_EQ(state.index(), state.RebuildIndex());
   }
@@ -209,6 +202,10 @@ TEST_P(StoreContract, TheLaterMutationOfARowWins) {
   Commit({Put(JobWith(1, "third"))});
   Reopen();
   EXPECT_EQ(Load()->FindJob(JobId(1))->message, "third");
+  Commit({core::Deleted<core::Job>{JobId(1)}, Put(JobWith(1, "again")), Put(JobWith(2, "")),
+          core::Deleted<core::Job>{JobId(2)}});
+  EXPECT_EQ(Load()->FindJob(JobId(1))->message, "again");
+  EXPECT_EQ(Load()->FindJob(JobId(2)), nullptr);
 }
 
 TEST_P(StoreContract, UsersTeamsAndQuotasComeBackAndGo) {
@@ -370,7 +367,8 @@ TEST_P(StoreContract, WhatIsLearntComesBackAndOutlivesJobs) {
   Commit({Put(JobWith(1, "")), Put(ann), Put(bob), Put(fine), Put(coarse)});
   core::Share more = ann;
   more.gpu_ms += 5;
-  Commit({core::Deleted<core::Job>{JobId(1)}, Put(more), core::Deleted<core::Share>{bob.id}, core::Deleted<core::LifeTable>{coarse.id}});
+  Commit({core::Deleted<core::Job>{JobId(1)}, Put(more), core::Deleted<core::Share>{bob.id},
+          core::Deleted<core::LifeTable>{coarse.id}});
   Reopen();
   const auto state = Load();
   ASSERT_EQ(state->tables().shares.size(), 1u);
@@ -378,15 +376,6 @@ TEST_P(StoreContract, WhatIsLearntComesBackAndOutlivesJobs) {
   ASSERT_EQ(state->tables().life_tables.size(), 1u);
   EXPECT_EQ(*state->tables().life_tables.Find(fine.id), fine);
   EXPECT_EQ(state->index().team_service.Decayed("vision", TimePoint{Hours(480'000).ms}), more.gpu_ms);
-}
-
-TEST_P(StoreContract, ARowThatIsWrittenAndDeletedByOneCommitIsNotThere) {
-  core::Attempt brief;
-  brief.id = {JobId(1), 4};
-  Commit({Put(JobWith(1, "")), Put(brief), core::Deleted<core::Attempt>{brief.id}});
-  EXPECT_TRUE(Load()->tables().attempts.empty());
-  Commit({core::Deleted<core::Job>{JobId(1)}, Put(JobWith(1, "again"))});
-  EXPECT_EQ(Load()->FindJob(JobId(1))->message, "again");
 }
 
 TEST_P(StoreContract, TheClusterIdStaysTheFirst) {

@@ -58,8 +58,9 @@ PostgresWrite EmptyCall() {
 }  // namespace
 
 std::string CommitSql() {
-  std::string sql = "SELECT found_epoch, found_commits FROM glim_commit($1::bigint, $2::bigint, $3::boolean, "
-                    "$4::bigint, $5::bigint";
+  std::string sql =
+      "SELECT found_epoch, found_commits FROM glim_commit($1::bigint, $2::bigint, $3::boolean, "
+      "$4::bigint, $5::bigint";
   std::size_t param = kFirstColumn;
   for (const Place& place : kPlaces) {
     for (const char type : place.columns) {

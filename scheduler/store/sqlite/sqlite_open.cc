@@ -106,7 +106,8 @@ Status SqliteStore::Prepare() {
       {sql_.raise_meta, "UPDATE meta SET value = ?2 WHERE key = ?1 AND CAST(value AS INTEGER) < ?2"},
       {sql_.add_meta, "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING"},
       {sql_.put_row,
-       "INSERT INTO rows (kind, key, body) VALUES (?1, ?2, ?3) ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"},
+       "INSERT INTO rows (kind, key, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"},
       {sql_.delete_row, "DELETE FROM rows WHERE kind = ?1 AND key = ?2"},
       {sql_.load_rows, "SELECT key, body FROM rows WHERE kind = ?1 ORDER BY key"},
       {sql_.kinds, kSelectKinds},
