@@ -2,7 +2,7 @@
 // pass. Entries are compared whole. What only progress changes (steps, saves, costs) is not among it: a pass for each
 // report would decide next to nothing.
 //
-// The simulator holds that nothing is missing here (World::CheckNoPassIsMissing). An entry points into its row.
+// What is missing here, `glim-sim --passes` finds (World::CheckNoPassIsMissing). An entry points into its row.
 #pragma once
 
 #include <optional>
@@ -38,10 +38,16 @@ struct JobToPlan {
 struct AttemptToPlan {
   explicit AttemptToPlan(const Attempt& row)
       : state(AsPlanned(row.state)),
+        stops(row.stop != StopCause::kNone),
         agreements(row.agreements.size()),
+        leaves(row.open_agreement() != nullptr && !Planted(PlantedBug::kLeavingForgotten)),
+        goes_on_first(leaves && (row.open_agreement()->swap_aborted || row.open_agreement()->moved)),
         gives_link_up(row.zones.size() == 2 && LeavesItsLink(row)) {}
   AttemptState state;
+  bool stops;
   std::size_t agreements;
+  bool leaves;
+  bool goes_on_first;  // it has the first claim on its nodes
   bool gives_link_up;
   friend bool operator==(const AttemptToPlan&, const AttemptToPlan&) = default;
 };
@@ -49,7 +55,7 @@ struct AttemptToPlan {
 struct NodeToPlan {
   explicit NodeToPlan(const Node& row)
       : state(row.state),
-        usable(Planted(PlantedBug::kHeldNodeForgotten) ? IsFree(row) : IsUsable(row)),
+        usable(IsUsable(row)),
         may_be_measured(MayBeMeasured(row)),
         holder(row.holder),
         claim(row.claim),

@@ -48,6 +48,22 @@ TEST(PlanEntries, NodesAreComparedByWhatTheyHoldAndNotByWhereItLies) {
   EXPECT_TRUE(CallsForAPass<NodeToPlan>(&before, after));
 }
 
+// Its nodes were to be had, and are not any more; or it has the first claim on them.
+TEST(PlanEntries, AnAttemptThatStaysAfterAllCallsForAPass) {
+  Attempt before;
+  before.agreements.emplace_back();
+  Attempt after = before;
+  after.agreements[0].swap_aborted = true;
+  EXPECT_TRUE(CallsForAPass<AttemptToPlan>(&before, after));
+  after = before;
+  after.agreements[0].state = AgreementState::kWithdrawn;
+  EXPECT_TRUE(CallsForAPass<AttemptToPlan>(&before, after));
+  after = before;
+  after.last_step = 7;
+  after.durable_step = 6;
+  EXPECT_FALSE(CallsForAPass<AttemptToPlan>(&before, after));
+}
+
 TEST(PlanEntries, AnAttemptThatGivesItsLinkUpCallsForAPass) {
   Attempt before;
   before.zones = {"A", "B"};
