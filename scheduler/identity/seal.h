@@ -12,7 +12,7 @@ namespace glim::identity {
 
 inline constexpr std::size_t kSealedPlainBytesMax = 1 << 20;
 
-// `kind` and `name` are the row's (core::IdentityKey): sealed bytes that were moved to another row do not open there.
+// `kind` and `name` are the row's (core::RowKey): sealed bytes that were moved to another row do not open there.
 // Printable ASCII: "v1:KEY:BASE64" with the key's Id. At most kSealedPlainBytesMax (CHECK).
 std::string Seal(const ClusterKey& key, std::string_view kind, std::string_view name, std::string_view plain,
                  const pki::RandomSource& random);

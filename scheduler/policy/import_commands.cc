@@ -13,7 +13,7 @@ constexpr std::size_t kCommandsNamedMax = 8;
 RowsByKey ByKey(std::vector<core::AccountChange> rows) {
   RowsByKey by_key;
   for (core::AccountChange& change : rows) {
-    core::AccountKey key = core::KeyOf(change.row);
+    core::RowKey key = core::KeyOf(change.row);
     by_key.insert_or_assign(std::move(key), std::move(change));
   }
   return by_key;

@@ -9,7 +9,7 @@
 
 namespace glim::server {
 
-using RowsByKey = std::map<core::AccountKey, core::AccountChange>;
+using RowsByKey = std::map<core::RowKey, core::AccountChange>;
 RowsByKey ByKey(std::vector<core::AccountChange> rows);
 
 // As many as people read: "glim admin quota set ...; ...; and 3 more". Empty: nothing has changed.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -155,11 +156,19 @@ void MeasureSteps(const Options& options, std::uint32_t nodes_a_job) {
               ms / options.seconds);
 }
 
-template <typename Map>
-std::size_t BytesOf(const Map& rows) {
+struct Stored {
+  std::size_t rows = 0;
   std::size_t bytes = 0;
-  for (const auto& [key, body] : rows) bytes += sizeof key + body.size();
-  return bytes;
+};
+
+Stored StoredOf(const store::MemoryData& data, std::string_view kind) {
+  Stored stored;
+  for (const auto& [key, body] : data.rows) {
+    if (key.first != kind) continue;
+    ++stored.rows;
+    stored.bytes += key.first.size() + key.second.size() + body.size();
+  }
+  return stored;
 }
 
 void MeasureAttempts(const Options& options) {
@@ -173,9 +182,9 @@ void MeasureAttempts(const Options& options) {
     world.Do(ResumeJob{job, "ann"});
     world.Settle();
   }
-  const auto& data = world.data();
-  const std::size_t bytes = BytesOf(data.jobs) + BytesOf(data.attempts) + BytesOf(data.tasks);
-  const std::size_t attempts = data.attempts.size(), tasks = data.tasks.size();
+  const Stored jobs = StoredOf(world.data(), "job");
+  const Stored attempts = StoredOf(world.data(), "attempt");
+  const Stored tasks = StoredOf(world.data(), "task");
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
     const double begin = ThreadMilliseconds();
@@ -185,7 +194,7 @@ void MeasureAttempts(const Options& options) {
   std::printf(
       "{\"part\":\"attempts\",\"nodes\":%u,\"attempts\":%u,\"attempt_rows\":%zu,\"task_rows\":%zu,\"bytes\":%zu,"
       "\"load_ms\":%.1f}\n",
-      options.gang, options.attempts, attempts, tasks, bytes, best);
+      options.gang, options.attempts, attempts.rows, tasks.rows, jobs.bytes + attempts.bytes + tasks.bytes, best);
 }
 
 }  // namespace

@@ -7,9 +7,9 @@ import threading
 import time
 from typing import NamedTuple
 
-from cluster.processes import wait_until
+from cluster.processes import SLOWER, wait_until
 
-SOON_S = 2.0  # what is new comes within that, while the stream is there
+SOON_S = 2.0 * SLOWER  # what is new comes within that, while the stream is there
 
 
 class Moment(NamedTuple):

@@ -53,7 +53,7 @@ std::string FirstDifference(const Changed& a, const Changed& b) {
   if (a.nodes != b.nodes) return "nodes";
   const auto [here, there] = std::mismatch(a.identity.begin(), a.identity.end(), b.identity.begin(), b.identity.end());
   if (here == a.identity.end() && there == b.identity.end()) return "";
-  const core::IdentityKey key = core::KeyOf(here != a.identity.end() ? *here : *there);
+  const core::RowKey key = core::KeyOf(here != a.identity.end() ? *here : *there);
   return key.kind + " " + key.name;
 }
 

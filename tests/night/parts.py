@@ -121,7 +121,9 @@ def _hostile(tree):
 
 def _newcomer(tree):
     test = "tests/e2e/test_newcomer.py::test_ones_own_job_comes_back_on_other_nodes"
-    return [pytest_item("newcomer", test, {"GLIM_TEST_MOVES": str(MOVES)}, 90 * MINUTE)]
+    env = {"GLIM_TEST_MOVES": str(MOVES // 2)}  # in each runtime with folders of the nodes' own, and with a shared one
+    cases = [f"{runtime}-{folders}-folders" for runtime in ("runc", "process") for folders in ("own", "shared")]
+    return [pytest_item(f"newcomer {case}", f"{test}[{case}]", env, 45 * MINUTE) for case in cases]
 
 
 def _contract(tree):
@@ -219,7 +221,13 @@ PARTS = (
         _stories,
         preset="release",
     ),
-    Part("newcomer", f"a newcomer's job, interrupted {MOVES} times, in each runtime", _newcomer, preset="release"),
+    Part(
+        "newcomer",
+        f"a newcomer's job, interrupted {MOVES} times, in each runtime",
+        _newcomer,
+        preset="release",
+        needs=("root",),
+    ),
     Part(
         "contract",
         f"{CONTRACT_FORMS} forms of training loops, stopped and killed at each step, by wholly new processes",

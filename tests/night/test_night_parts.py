@@ -47,7 +47,7 @@ def test_the_fuzz_targets_that_are_calls_are_there():
 @pytest.mark.parametrize("name", ["stories", "newcomer", "contract"])
 def test_the_tests_of_a_part_are_there(name):
     for item in BY_NAME[name].items(Tree(ROOT)):
-        file, test = re.fullmatch(r"(.+\.py)::(\w+)(?:\[\d+\])?", item.argv[-1]).groups()
+        file, test = re.fullmatch(r"(.+\.py)::(\w+)(?:\[[\w-]+\])?", item.argv[-1]).groups()
         assert f"def {test}(" in read(file)
 
 

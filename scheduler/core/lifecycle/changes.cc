@@ -1,7 +1,8 @@
 #include "scheduler/core/lifecycle/changes.h"
 
 #include "scheduler/core/lifecycle/ledger.h"
-#include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/lifecycle/plan_entries.h"
+#include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/progress.h"
 
 namespace glim::core {
@@ -9,18 +10,12 @@ namespace {
 
 constexpr std::uint64_t kJobIdsSkippedMost = 1'000'000;
 
-// To a plan, what starts and what runs are alike: each start would otherwise cost a pass more, which decides nothing.
-template <typename State>
-bool PlanTellsApart(State before, State after) {
-  return before != after && !(before == State::kStarting && after == State::kRunning);
-}
-
 }  // namespace
 
 void Changes::Write(Job row) {
   const Job* old = state_.FindJob(row.id);
   if (old && *old == row) return;
-  if (!old || PlanTellsApart(old->state, row.state) || old->not_before != row.not_before) state_.dirty = true;
+  if (CallsForAPass<JobToPlan>(old, row)) MarkDirty();
   transition_.mutations.emplace_back(state_.Put(std::move(row)));
 }
 
@@ -34,9 +29,7 @@ void Changes::Write(Attempt row) {
     }
     row.progress_at = now_;
   }
-  const bool link_given_up = old && row.zones.size() == 2 && !LeavesItsLink(*old) && LeavesItsLink(row);
-  const bool dirty = !old || PlanTellsApart(old->state, row.state) || old->agreements.size() != row.agreements.size();
-  if (dirty || link_given_up) state_.dirty = true;
+  if (CallsForAPass<AttemptToPlan>(old, row)) MarkDirty();
   const AttemptId id = row.id;
   if (row.state == AttemptState::kEnded) ForgetTokensOf(id);
   const bool same_use = old && UseByHolder(*old) == UseByHolder(row);
@@ -79,35 +72,23 @@ void Changes::Write(Node row) {
   if (booked.gpu_ms != 0 && old->holder) BookJob(old->holder.job, booked.use, booked.gpu_ms);
   if (old && *old == row) return;
   if (!old || old->state != row.state) ForgetSilence();
-  if (!old || IsFree(*old) != IsFree(row) || old->holder != row.holder || old->claim != row.claim ||
-      old->state != row.state || !(old->labels == row.labels) || old->allowed_folders != row.allowed_folders ||
-      old->only_uid != row.only_uid || old->needs_uid != row.needs_uid || old->cordon != row.cordon ||
-      MayBeMeasured(*old) != MayBeMeasured(row)) {
-    state_.dirty = true;
-  }
+  if (CallsForAPass<NodeToPlan>(old, row)) MarkDirty();
   transition_.mutations.emplace_back(state_.Put(std::move(row)));
 }
 
 void Changes::EraseJob(JobId id) {
-  state_.EraseJob(id);
-  transition_.mutations.emplace_back(DeleteJob{id});
+  for (const AttemptId& attempt : state_.AttemptsOf(id)) EraseAttempt(attempt);
+  Erase<Job>(id);
 }
 
 void Changes::EraseAttempt(AttemptId id) {
   if (!state_.FindAttempt(id)) return;
-  state_.EraseAttempt(id);
-  transition_.mutations.emplace_back(DeleteAttempt{id});
+  EraseTasks(id);
+  Erase<Attempt>(id);
 }
 
 void Changes::EraseTasks(AttemptId id) {
-  bool any = false;
-  state_.tables().tasks.VisitFrom({id, 0}, [&](const TaskId& task, const Task&) {
-    any = task.attempt == id;
-    return false;
-  });
-  if (!any) return;
-  state_.EraseTasks(id);
-  transition_.mutations.emplace_back(DeleteAttempt{id, true});
+  for (const Task* task : TasksOf(state_, id)) Erase<Task>(task->id);
 }
 
 void Changes::Write(Share row) { transition_.mutations.emplace_back(state_.Put(std::move(row))); }
@@ -122,26 +103,14 @@ void Changes::Write(Reservation row) {
 }
 
 void Changes::EraseReservation(const std::string& name) {
-  state_.EraseReservation(name);
+  Erase<Reservation>(name);
   MarkDirty();
-  transition_.mutations.emplace_back(DeleteReservation{name});
-}
-
-void Changes::Erase(const ShareId& id) {
-  state_.Erase(id);
-  transition_.mutations.emplace_back(DeleteShare{id});
-}
-
-void Changes::Erase(const LifeTableId& id) {
-  state_.Erase(id);
-  transition_.mutations.emplace_back(DeleteLifeTable{id});
 }
 
 void Changes::EraseNode(NodeId id) {
-  state_.EraseNode(id);
+  Erase<Node>(id);
   ForgetSilence();
   MarkDirty();
-  transition_.mutations.emplace_back(DeleteNode{id});
 }
 
 void Changes::SetAccounts(Accounts accounts, std::vector<AccountChange> done) {

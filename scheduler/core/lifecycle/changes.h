@@ -66,11 +66,15 @@ class Changes {
   void Write(Share row);
   void Write(LifeTable row);
   void Write(Reservation row);
-  void EraseJob(JobId id);
+  // One row; an owner goes after what it owns.
+  template <typename Row>
+  void Erase(const RowId<Row>& id) {
+    state_.Erase(id);
+    transition_.mutations.emplace_back(Deleted<Row>{id});
+  }
+  void EraseJob(JobId id);          // with its attempts and tasks
   void EraseAttempt(AttemptId id);  // that has ended, with its tasks
   void EraseTasks(AttemptId id);    // likewise, and its own row stays
-  void Erase(const ShareId& id);
-  void Erase(const LifeTableId& id);
   void EraseNode(NodeId id);
   void EraseReservation(const std::string& name);
   // `done` are the changes that made these of the accounts before.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSweptMax = 1'000;  // tokens a call
 
-Status ChangedMeanwhile(const IdentityKey& key, bool is_there) {
+Status ChangedMeanwhile(const RowKey& key, bool is_there) {
   return Status(StatusCode::kAborted,
                 key.kind + " " + key.name +
                     (is_there ? " is not what it was: somebody else changed it" : " is there no more"))
@@ -22,7 +22,7 @@ Status ChangedMeanwhile(const IdentityKey& key, bool is_there) {
       .WithFix("look at it again, and then try again");
 }
 
-Status IsThere(const IdentityKey& key) {
+Status IsThere(const RowKey& key) {
   return Status(StatusCode::kAborted, key.kind + " " + key.name + " is there already")
       .WithReason("CHANGED_MEANWHILE")
       .WithField(key.kind)
@@ -48,17 +48,17 @@ Status CheckToken(const ClusterState& state, const TokenRow& token) {
 class After {
  public:
   explicit After(const Identity& before) : before_(before) {}
-  std::optional<IdentityRow> Find(const IdentityKey& key) const {
+  std::optional<IdentityRow> Find(const RowKey& key) const {
     const auto it = changed_.find(key);
     return it == changed_.end() ? before_.Find(key) : it->second;
   }
-  void Change(const IdentityKey& key, const IdentityChange& change) {
+  void Change(const RowKey& key, const IdentityChange& change) {
     changed_[key] = change.removed ? std::nullopt : std::optional(change.row);
   }
 
  private:
   const Identity& before_;
-  std::map<IdentityKey, std::optional<IdentityRow>> changed_;
+  std::map<RowKey, std::optional<IdentityRow>> changed_;
 };
 
 void NoteNode(Changes& changes, const std::optional<IdentityRow>& before, const IdentityChange& change,
@@ -102,7 +102,7 @@ void ApplyIdentity(Changes& changes, const ChangeIdentity& event) {
   std::vector<IdentityChange> done;
   std::vector<std::optional<IdentityRow>> before;
   for (const IdentityChange& change : event.changes) {
-    const IdentityKey key = KeyOf(change.row);
+    const RowKey key = KeyOf(change.row);
     std::optional<IdentityRow> now = after.Find(key);
     Status& status = changes.reply().status;
     if (change.expected && now != change.expected) {

@@ -12,7 +12,7 @@ void LearnShare(Changes& changes, const Attempt& ended) {
   const std::int64_t gpus = GpusKeptBy(changes.state(), ended);
   const TeamService& known = changes.state().index().team_service;
   const ShareId id{job.team, job.user};
-  if (const auto least = known.Surplus(id)) changes.Erase(*least);
+  if (const auto least = known.Surplus(id)) changes.Erase<Share>(*least);
   changes.Write(known.With(id, gpus, ended.started_at, ended.ended_at));
 }
 
@@ -20,7 +20,7 @@ void LearnLife(Changes& changes, const Job& ended) {
   if (ended.service.ms <= 0 || ended.state == JobState::kCancelled) return;
   const Kind kind = KindOf(ended);
   const ServiceHistory& known = changes.state().index().history;
-  for (const LifeTableId& id : known.Surplus(kind)) changes.Erase(id);
+  for (const LifeTableId& id : known.Surplus(kind)) changes.Erase<LifeTable>(id);
   for (LifeTable& table : known.With(kind, ended.service, ended.ended_at)) changes.Write(std::move(table));
 }
 

@@ -16,21 +16,21 @@ bool IsNameCharacter(char c) {
 std::string NodesText(std::uint32_t nodes) { return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"); }
 
 struct Key {
-  AccountKey operator()(const User& row) const { return {"user", row.name}; }
-  AccountKey operator()(const Team& row) const { return {"team", row.name}; }
-  AccountKey operator()(const QuotaRow& row) const {
+  RowKey operator()(const User& row) const { return {"user", row.name}; }
+  RowKey operator()(const Team& row) const { return {"team", row.name}; }
+  RowKey operator()(const QuotaRow& row) const {
     const QuotaGroup& group = row.group;
     return {"quota", std::string(ToString(group.of)) + "/" + group.subject + "/" + group.pool + "/" +
                          std::string(ToString(row.priority))};
   }
-  AccountKey operator()(const QuotaImport&) const { return {"import", "quotas"}; }
-  AccountKey operator()(const PoolRow& row) const { return {"pool", row.name}; }
-  AccountKey operator()(const ZoneRow& row) const { return {"zone", row.name}; }
-  AccountKey operator()(const ZoneLink& row) const {
+  RowKey operator()(const QuotaImport&) const { return {"import", "quotas"}; }
+  RowKey operator()(const PoolRow& row) const { return {"pool", row.name}; }
+  RowKey operator()(const ZoneRow& row) const { return {"zone", row.name}; }
+  RowKey operator()(const ZoneLink& row) const {
     const auto [a, b] = LinkOf(row);
     return {"link", a + "/" + b};
   }
-  AccountKey operator()(const LayoutImport&) const { return {"import", "layout"}; }
+  RowKey operator()(const LayoutImport&) const { return {"import", "layout"}; }
 };
 
 // Would this user's ids need a word of the policy's? Most users' do not.
@@ -151,7 +151,7 @@ struct Command {
 
 }  // namespace
 
-AccountKey KeyOf(const AccountRow& row) { return std::visit(Key{}, row); }
+RowKey KeyOf(const AccountRow& row) { return std::visit(Key{}, row); }
 
 void Accounts::Change(const AccountChange& change) { std::visit(Changer{*this, change.removed}, change.row); }
 

@@ -14,6 +14,7 @@
 
 #include "scheduler/core/model/layout.h"
 #include "scheduler/core/model/roles.h"
+#include "scheduler/core/model/row_key.h"
 #include "scheduler/core/model/spec.h"
 
 namespace glim::core {
@@ -74,13 +75,7 @@ struct QuotaImport {
 
 using AccountRow = std::variant<User, Team, QuotaRow, QuotaImport, PoolRow, ZoneRow, ZoneLink, LayoutImport>;
 
-// What tells rows apart, in a store too: ("quota", "user/kim/*/high"), ("link", "A/B"). Names have no slash.
-struct AccountKey {
-  std::string kind;
-  std::string name;
-  friend auto operator<=>(const AccountKey&, const AccountKey&) = default;
-};
-AccountKey KeyOf(const AccountRow& row);
+RowKey KeyOf(const AccountRow& row);
 
 // Puts the row, or takes it away; of a row that goes only the key counts. A link's zones may come in either order.
 struct AccountChange {

@@ -184,12 +184,7 @@ ClusterState ClusterState::Of(const Tables& tables) {
 
 Index ClusterState::RebuildIndex() const {
   ClusterState fresh;
-  tables_.jobs.ForEach([&](const JobId&, const Job& row) { fresh.Put(row); });
-  tables_.attempts.ForEach([&](const AttemptId&, const Attempt& row) { fresh.Put(row); });
-  tables_.nodes.ForEach([&](const NodeId&, const Node& row) { fresh.Put(row); });
-  tables_.shares.ForEach([&](const ShareId&, const Share& row) { fresh.Put(row); });
-  tables_.life_tables.ForEach([&](const LifeTableId&, const LifeTable& row) { fresh.Put(row); });
-  tables_.reservations.ForEach([&](const std::string&, const Reservation& row) { fresh.Put(row); });
+  EachTable(tables_, [&](const auto& table) { table.ForEach([&](const auto&, const auto& row) { fresh.Put(row); }); });
   tables_.identity->tokens.ForEach([&](const std::string&, const TokenRow& row) { fresh.IndexToken(row, true); });
   return fresh.index_;
 }

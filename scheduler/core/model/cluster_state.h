@@ -54,6 +54,18 @@ struct Tables {
   std::shared_ptr<const Identity> identity = std::make_shared<const Identity>();  // never null
 };
 
+// Calls visit(table) for that of each kind of StoredRows (stored_rows.h): an owner's before that of what it owns.
+template <typename Visit>
+void EachTable(const Tables& tables, Visit visit) {
+  visit(tables.nodes);
+  visit(tables.jobs);
+  visit(tables.attempts);
+  visit(tables.tasks);
+  visit(tables.shares);
+  visit(tables.life_tables);
+  visit(tables.reservations);
+}
+
 // What the jobs of a pool have shown of their saves, in sums: means cost a pass nothing. Of jobs that are known, and of
 // live attempts.
 struct PoolSaves {
@@ -164,13 +176,18 @@ class ClusterState {
   std::shared_ptr<const Reservation> Put(Reservation row);
   void SetAccounts(Accounts accounts);
   void ChangeIdentity(const std::vector<IdentityChange>& changes);
-  void EraseJob(JobId id);  // with its attempts and tasks
-  void EraseNode(NodeId id);
-  void EraseAttempt(AttemptId id);  // one that has ended, with its tasks
-  void EraseTasks(AttemptId id);
+  // One row, if it is there; an owner goes after what it owns.
+  void Erase(JobId id);
+  void Erase(AttemptId id);
+  void Erase(const TaskId& id);
+  void Erase(NodeId id);
   void Erase(const ShareId& id);
   void Erase(const LifeTableId& id);
-  void EraseReservation(const std::string& name);
+  void Erase(const std::string& reservation);
+  // Likewise, with what it owns.
+  void EraseJob(JobId id);
+  void EraseAttempt(AttemptId id);
+  std::vector<AttemptId> AttemptsOf(JobId id) const;  // ascending
 
   // Ids grow for ever; the store brings back the highest used.
   JobId next_job_id{1};

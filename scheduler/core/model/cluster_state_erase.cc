@@ -2,7 +2,10 @@
 #include <utility>
 #include <vector>
 
+#include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/cluster_state.h"
+#include "scheduler/core/model/index_entries.h"
+#include "sdk/base/check.h"
 
 namespace glim::core {
 
@@ -16,50 +19,48 @@ void ClusterState::Erase(const LifeTableId& id) {
   Keep(tables_.life_tables.Erase(id));
 }
 
-void ClusterState::EraseTasks(AttemptId id) {
-  std::vector<TaskId> tasks;
-  tables_.tasks.VisitFrom({id, 0}, [&](const TaskId& key, const Task&) {
-    if (key.attempt != id) return false;
-    tasks.push_back(key);
+std::vector<AttemptId> ClusterState::AttemptsOf(JobId id) const {
+  std::vector<AttemptId> attempts;
+  tables_.attempts.VisitFrom({id, 0}, [&](const AttemptId& key, const Attempt&) {
+    if (key.job != id) return false;
+    attempts.push_back(key);
     return true;
   });
-  for (const TaskId& task : tasks) Keep(tables_.tasks.Erase(task));
+  return attempts;
 }
 
-void ClusterState::EraseAttempt(AttemptId id) {
+void ClusterState::Erase(const TaskId& id) { Keep(tables_.tasks.Erase(id)); }
+
+void ClusterState::Erase(AttemptId id) {
   const Attempt* attempt = FindAttempt(id);
   if (!attempt) return;
-  EraseTasks(id);
+  GLIM_CHECK(TasksOf(*this, id).empty(), "an attempt is erased before its tasks");
   ChangeIndex(AttemptEntry(*attempt, JobOf(*attempt)), false);
+  CountInterval(*attempt, false);
   Keep(tables_.attempts.Erase(id));
 }
 
-void ClusterState::EraseJob(JobId id) {
+void ClusterState::EraseAttempt(AttemptId id) {
+  for (const Task* task : TasksOf(*this, id)) Erase(task->id);
+  Erase(id);
+}
+
+void ClusterState::Erase(JobId id) {
   const Job* job = FindJob(id);
   if (!job) return;
-  std::vector<AttemptId> attempts;
-  tables_.attempts.VisitFrom({id, 0}, [&](const AttemptId& key, const Attempt& row) {
-    if (key.job != id) return false;
-    attempts.push_back(key);
-    ChangeIndex(AttemptEntry(row, *job), false);
-    CountInterval(row, false);
-    return true;
-  });
-  std::vector<TaskId> tasks;
-  tables_.tasks.VisitFrom({{id, 0}, 0}, [&](const TaskId& key, const Task&) {
-    if (key.attempt.job != id) return false;
-    tasks.push_back(key);
-    return true;
-  });
-  for (const auto& task : tasks) Keep(tables_.tasks.Erase(task));
-  for (const auto& attempt : attempts) Keep(tables_.attempts.Erase(attempt));
+  GLIM_CHECK(AttemptsOf(id).empty(), "a job is erased before its attempts");
   ChangeIndex(JobEntry(*job), false);
   ListJob(job, nullptr);
   ChangeIndex(SavesEntry(*job), false);
   Keep(tables_.jobs.Erase(id));
 }
 
-void ClusterState::EraseNode(NodeId id) {
+void ClusterState::EraseJob(JobId id) {
+  for (const AttemptId& attempt : AttemptsOf(id)) EraseAttempt(attempt);
+  Erase(id);
+}
+
+void ClusterState::Erase(NodeId id) {
   const Node* node = FindNode(id);
   if (!node) return;
   ChangeIndex(NodeEntry(*node), false);

@@ -34,7 +34,7 @@ std::shared_ptr<const Reservation> ClusterState::Put(Reservation row) {
   return stored;
 }
 
-void ClusterState::EraseReservation(const std::string& name) {
+void ClusterState::Erase(const std::string& name) {
   const Reservation* reservation = FindReservation(name);
   if (!reservation) return;
   IndexReservation(*reservation, false);

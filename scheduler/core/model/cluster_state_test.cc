@@ -112,7 +112,7 @@ TEST(ClusterState, ReplacedAndErasedRowsLiveUntilTheyAreForgotten) {
                                                  state.Put(task), state.Put(NodeRow(1))};
   const Job* const job = state.FindJob(JobId(1));
   state.EraseJob(JobId(1));
-  state.EraseNode(NodeId(1));
+  state.Erase(NodeId(1));
   EXPECT_EQ(job->spec->nodes, 1u);
   for (const auto& row : rows) EXPECT_FALSE(row.expired());
   state.ForgetReplaced();

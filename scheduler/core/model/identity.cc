@@ -7,10 +7,10 @@ namespace glim::core {
 namespace {
 
 struct RowsKey {
-  IdentityKey operator()(const TokenRow& row) const { return {"token", row.id}; }
-  IdentityKey operator()(const NodeIdentity& row) const { return {"node", row.name}; }
-  IdentityKey operator()(const SealedRow& row) const { return {"sealed", row.name}; }
-  IdentityKey operator()(const SecretRow& row) const { return {"secret", row.user + "/" + row.name}; }
+  RowKey operator()(const TokenRow& row) const { return {"token", row.id}; }
+  RowKey operator()(const NodeIdentity& row) const { return {"node", row.name}; }
+  RowKey operator()(const SealedRow& row) const { return {"sealed", row.name}; }
+  RowKey operator()(const SecretRow& row) const { return {"secret", row.user + "/" + row.name}; }
 };
 
 template <typename Table, typename TableKey, typename Row>
@@ -40,11 +40,11 @@ std::optional<IdentityRow> Copy(const Row* row) {
 
 }  // namespace
 
-IdentityKey KeyOf(const IdentityRow& row) { return std::visit(RowsKey{}, row); }
+RowKey KeyOf(const IdentityRow& row) { return std::visit(RowsKey{}, row); }
 
 void Identity::Change(const IdentityChange& change) { std::visit(RowChanger{*this, change.removed}, change.row); }
 
-std::optional<IdentityRow> Identity::Find(const IdentityKey& key) const {
+std::optional<IdentityRow> Identity::Find(const RowKey& key) const {
   if (key.kind == "token") return Copy(tokens.Find(key.name));
   if (key.kind == "node") return Copy(nodes.Find(key.name));
   if (key.kind == "sealed") return Copy(sealed.Find(key.name));

@@ -7,7 +7,6 @@
 // (cow_table.h): Find and ForEach from any thread, on a snapshot that is held.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "scheduler/core/model/cow_table.h"
 #include "scheduler/core/model/ids.h"
 #include "scheduler/core/model/roles.h"
+#include "scheduler/core/model/row_key.h"
 #include "scheduler/core/model/rows.h"
 #include "sdk/base/time.h"
 
@@ -85,13 +85,7 @@ struct SecretRow {
 
 using IdentityRow = std::variant<TokenRow, NodeIdentity, SealedRow, SecretRow>;
 
-// What tells rows apart, in a store too: token, node, sealed, secret; a secret's name is "user/name".
-struct IdentityKey {
-  std::string kind;
-  std::string name;
-  friend auto operator<=>(const IdentityKey&, const IdentityKey&) = default;
-};
-IdentityKey KeyOf(const IdentityRow& row);
+RowKey KeyOf(const IdentityRow& row);
 
 // Puts the row, or takes it away; of a row that goes only the key counts. A row that is to go and is not there is no
 // fault: with `expected` it is.
@@ -113,7 +107,7 @@ struct Identity {
   CowTable<SecretKey, SecretRow> secrets;
 
   void Change(const IdentityChange& change);  // the row alone: `expected` and `only_new` are the event's affair
-  std::optional<IdentityRow> Find(const IdentityKey& key) const;
+  std::optional<IdentityRow> Find(const RowKey& key) const;
   std::vector<IdentityRow> Rows() const;
 };
 

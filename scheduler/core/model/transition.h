@@ -8,48 +8,22 @@
 #include <variant>
 #include <vector>
 
-#include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/history.h"
-#include "scheduler/core/model/identity.h"
-#include "scheduler/core/model/learnt_rows.h"
-#include "scheduler/core/model/reservation.h"
-#include "scheduler/core/model/rows.h"
+#include "scheduler/core/model/stored_rows.h"
 #include "sdk/base/status.h"
 
 namespace glim::core {
 
-struct DeleteJob {
-  JobId id;
-};  // with its attempts and tasks
-struct DeleteNode {
-  NodeId id;
-};
 // The highest ids given out: a deleted row must not free its id.
 struct PutIds {
   JobId next_job;
   NodeId next_node;
 };
 
-// An ended attempt of a job that goes on: its tasks, and unless `tasks_alone` its own row.
-struct DeleteAttempt {
-  AttemptId id;
-  bool tasks_alone = false;
-};
-struct DeleteShare {
-  ShareId id;
-};
-struct DeleteLifeTable {
-  LifeTableId id;
-};
-struct DeleteReservation {
-  std::string name;
-};
-
-using Mutation =
-    std::variant<std::shared_ptr<const Job>, std::shared_ptr<const Attempt>, std::shared_ptr<const Task>,
-                 std::shared_ptr<const Node>, DeleteJob, DeleteNode, PutIds, HistoryEntry, std::shared_ptr<const Share>,
-                 std::shared_ptr<const LifeTable>, DeleteAttempt, DeleteShare, DeleteLifeTable, AccountChange,
-                 IdentityChange, std::shared_ptr<const Reservation>, DeleteReservation>;
+template <typename... Rows>
+using MutationOf =
+    std::variant<std::shared_ptr<const Rows>..., Deleted<Rows>..., AccountChange, IdentityChange, HistoryEntry, PutIds>;
+using Mutation = StoredRows<MutationOf>;
 
 struct Reply {
   Status status;

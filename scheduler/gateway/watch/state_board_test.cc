@@ -72,7 +72,7 @@ class Walk {
   void ChangeReservation() {
     core::Reservation row;
     row.name = "r" + std::to_string(rng_.Between(1, 4));
-    if (state_.FindReservation(row.name) != nullptr && rng_.OneIn(3)) return state_.EraseReservation(row.name);
+    if (state_.FindReservation(row.name) != nullptr && rng_.OneIn(3)) return state_.Erase(row.name);
     const auto first = static_cast<std::uint64_t>(rng_.Between(1, 290));
     for (std::uint64_t id = first; id < first + 5; ++id) {
       if (state_.FindNode(core::NodeId(id)) != nullptr) row.nodes.push_back({core::NodeId(id), TimePoint{1}});
@@ -87,7 +87,7 @@ class Walk {
     core::Node node;
     node.id = core::NodeId(static_cast<std::uint64_t>(rng_.Between(1, 300)));
     if (const core::Node* const known = state_.FindNode(node.id)) {
-      if (rng_.OneIn(8)) return state_.EraseNode(node.id);
+      if (rng_.OneIn(8)) return state_.Erase(node.id);
       node = *known;
     }
     node.name = "n" + std::to_string(node.id.value);

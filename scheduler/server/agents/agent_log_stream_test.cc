@@ -88,8 +88,8 @@ TEST_F(AgentLogStreamTest, EndsWhenItsCertificateHasExpired) {
   server_.reset();
   const auto store = store::SqliteDb::Open((folder_ / "glim.db").string());
   ASSERT_TRUE(store.ok()) << store.status().message();
-  const std::string change = "UPDATE identity SET body = replace(body, '" + enrolled + "', '" +
-                             node.certificate[0].serial() + "') WHERE kind = 'node'";
+  const std::string change = "UPDATE rows SET body = replace(body, '" + enrolled + "', '" +
+                             node.certificate[0].serial() + "') WHERE kind = 'machine'";
   ASSERT_TRUE((*store)->Exec(change.c_str()).ok());
   StartServer();
   Serve(node);

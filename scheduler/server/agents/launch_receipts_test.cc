@@ -60,6 +60,8 @@ TEST_F(LaunchReceiptsTest, ALaunchHasOneOfItsNodeAndTask) {
   ASSERT_TRUE(launch);
   EXPECT_EQ(launch->receipt().size(), 64u);
   agent_->Report({Observed(job, 1, 0, v1::ObservedTask::RUNNING)});
+  ASSERT_TRUE(Eventually([&] { return JobOf(job).state() == "running"; }));
+  agent_ = std::make_unique<FakeAgent>(ConnectAgent(honest_.get()), HelloOf(*honest_));
   EXPECT_TRUE(agent_->WaitDesired([&](const v1::DesiredState& set) {
     return set.tasks_size() == 1 && !set.tasks(0).has_launch() && set.tasks(0).receipt() == launch->receipt();
   })) << "an agent of an earlier release that is replaced gets it, too";

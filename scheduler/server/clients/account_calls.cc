@@ -94,7 +94,7 @@ Status CheckNamed(const KnownNames& known, const core::AccountChange& change) {
 }
 
 std::string ObjectOf(const core::AccountRow& row) {
-  const core::AccountKey key = core::KeyOf(row);
+  const core::RowKey key = core::KeyOf(row);
   return key.kind + " " + key.name;
 }
 

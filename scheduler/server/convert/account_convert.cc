@@ -127,7 +127,7 @@ void AccountsToProto(const core::Accounts& accounts, v1::ListAccountsResponse* o
 }
 
 Status CheckIsNew(const core::Accounts& accounts, const core::AccountRow& row) {
-  const core::AccountKey key = core::KeyOf(row);
+  const core::RowKey key = core::KeyOf(row);
   const auto rows = accounts.Rows();
   const bool there =
       std::any_of(rows.begin(), rows.end(), [&](const core::AccountRow& one) { return core::KeyOf(one) == key; });

@@ -48,8 +48,8 @@ struct Written {
 
   void operator()(const std::shared_ptr<const core::Node>& row) { nodes[row->id] = row.get(); }
   void operator()(const std::shared_ptr<const core::Job>& row) { jobs[row->id] = row.get(); }
-  void operator()(const core::DeleteNode& gone) { nodes[gone.id] = nullptr; }
-  void operator()(const core::DeleteJob& gone) { jobs[gone.id] = nullptr; }
+  void operator()(const core::Deleted<core::Node>& gone) { nodes[gone.id] = nullptr; }
+  void operator()(const core::Deleted<core::Job>& gone) { jobs[gone.id] = nullptr; }
   template <typename Other>
   void operator()(const Other&) {}
 };

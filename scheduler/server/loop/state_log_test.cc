@@ -44,10 +44,10 @@ std::vector<core::Mutation> Written(const core::Tables& before, const core::Tabl
   after.nodes.ForEach([&](core::NodeId id, const core::Node&) { out.push_back(after.nodes.FindShared(id)); });
   after.jobs.ForEach([&](core::JobId id, const core::Job&) { out.push_back(after.jobs.FindShared(id)); });
   before.nodes.ForEach([&](core::NodeId id, const core::Node&) {
-    if (!after.nodes.Find(id)) out.emplace_back(core::DeleteNode{id});
+    if (!after.nodes.Find(id)) out.emplace_back(core::Deleted<core::Node>{id});
   });
   before.jobs.ForEach([&](core::JobId id, const core::Job&) {
-    if (!after.jobs.Find(id)) out.emplace_back(core::DeleteJob{id});
+    if (!after.jobs.Find(id)) out.emplace_back(core::Deleted<core::Job>{id});
   });
   return out;
 }

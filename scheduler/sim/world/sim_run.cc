@@ -30,6 +30,7 @@ SimRun::SimRun(core::AttemptId id, const JobScript& script, std::int64_t base_st
       done_(started_),
       began_from_(started_),
       sign_(timeline.now()),
+      sign_before_(sign_),
       busy_(sign_) {
   ranks_.resize(script_.spec.nodes * per_node());
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) ranks_[r].seen.rank = r;
@@ -43,7 +44,7 @@ void SimRun::TaskRunning(std::uint32_t index) {
     if (started_ >= 0 && !StandsStill()) ranks_[r].seen.restored_step = started_;
     if (script_.boasts) ranks_[r].seen.restore_time = kBoast;
   }
-  sign_ = timeline_.now();
+  Lives();
   busy_ = sign_;
   if (++running_ < script_.spec.nodes) return;
   if (StandsStill()) return Talk();
@@ -83,7 +84,8 @@ void SimRun::StepDone() {
     rank.seen.step = done_;
     rank.seen.step_time = script_.boasts ? kBoast : script_.step_time;
   }
-  sign_ = busy_ = timeline_.now();
+  Lives();
+  busy_ = sign_;
   if (StandsStill()) return Talk();
   if (done_ == script_.fails_at_step) {
     Exit(0, script_.fail_code);
@@ -115,7 +117,7 @@ bool SimRun::HasLeft() const {
 
 void SimRun::Talk() {
   if (!script_.talks || ranks_[0].dead) return;
-  sign_ = timeline_.now();
+  Lives();
   timeline_.After(Seconds(3), [this] { Talk(); });
 }
 

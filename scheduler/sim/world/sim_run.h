@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/core/model/rows.h"
@@ -51,6 +52,7 @@ class SimRun {
   bool HasSaved(std::int64_t step) const;
   bool HasLeft() const;                          // a rank of it has, before the work was done
   TimePoint last_sign() const { return sign_; }  // when somebody could last see that it lives
+  TimePoint sign_before() const { return sign_before_; }
   TimePoint last_busy() const { return busy_; }  // likewise, that it uses its GPUs
   bool Exited(std::uint32_t index) const;
   std::int32_t ExitCode(std::uint32_t index) const;
@@ -83,8 +85,11 @@ class SimRun {
   bool YieldIfDue();
   bool StandsStill() const;
   void Talk();
+  void Lives() {
+    if (sign_ != timeline_.now()) sign_before_ = std::exchange(sign_, timeline_.now());
+  }
   void Changed(std::uint32_t rank) {
-    sign_ = timeline_.now();
+    Lives();
     hooks_.changed(IndexOf(rank));
   }
 
@@ -101,7 +106,7 @@ class SimRun {
   bool yielding_ = false;
   const std::int64_t began_from_;
   std::map<std::int64_t, std::uint32_t> written_;  // shards of each save
-  TimePoint sign_, busy_;
+  TimePoint sign_, sign_before_, busy_;
 };
 
 }  // namespace glim::sim

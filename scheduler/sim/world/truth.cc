@@ -68,8 +68,8 @@ void Truth::Committed(const std::vector<core::Mutation>& mutations, TimePoint no
     if (const auto* attempt = std::get_if<std::shared_ptr<const Attempt>>(&mutation)) See(**attempt);
     if (const auto* task = std::get_if<std::shared_ptr<const core::Task>>(&mutation)) See(**task);
     if (const auto* node = std::get_if<std::shared_ptr<const Node>>(&mutation)) See(**node);
-    if (const auto* gone = std::get_if<core::DeleteJob>(&mutation)) Forget(gone->id);
-    if (const auto* gone = std::get_if<core::DeleteNode>(&mutation)) removed_.insert(gone->id);
+    if (const auto* gone = std::get_if<core::Deleted<core::Job>>(&mutation)) Forget(gone->id);
+    if (const auto* gone = std::get_if<core::Deleted<core::Node>>(&mutation)) removed_.insert(gone->id);
   }
 }
 

@@ -18,6 +18,7 @@ constexpr std::size_t kYieldsMost = 12;
 constexpr std::size_t kClaimsMost = 2;
 // Until a report is taken in, and between two looks; clocks run at different speeds.
 constexpr Duration kLookSlack = Seconds(90);
+constexpr Duration kReportOnItsWay = Milliseconds(500);
 
 std::string Number(std::int64_t number) { return std::to_string(number); }
 
@@ -122,7 +123,9 @@ void WorkTruth::SeeYield(const Attempt& row, const core::Policy& policy, TimePoi
 void WorkTruth::SeeHang(const Attempt& row, const core::Policy& policy, TimePoint now) {
   const auto run = runs_.find(row.id);
   if (run == runs_.end()) return Say(row.id, "it was stopped for standing still, and was never there");
-  const Duration stood = now - run->second->last_sign();
+  // A sign that is on its way comes too late for a watchdog that has waited for its whole limit.
+  const bool in_flight = now - run->second->last_sign() < kReportOnItsWay;
+  const Duration stood = now - (in_flight ? run->second->sign_before() : run->second->last_sign());
   const Duration limit = LeastLimit(run->second->script().spec, policy);
   if (stood < limit - limit / 50) {
     Say(row.id, "it was stopped for standing still, " + Number(stood.ms) + " ms after a sign of life");

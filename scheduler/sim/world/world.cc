@@ -178,6 +178,7 @@ void World::Drain() {
   if (!planned.empty()) CheckPlans(planned, result.replies.front());
   Check(batch);
   if (result.planned) {
+    last_pass_ = last_now_;
     CheckTurns(*state_, policy_, last_now_, begun_, [this](const std::string& what) { Violation(what); });
   }
   if (std::exchange(crash_after_commit_, false)) {

@@ -52,6 +52,7 @@ struct WorldOptions {
   std::uint32_t nodes_per_leaf = 3;
   bool check_invariants = true;
   bool faults = false;      // see world_faults.cc
+  bool passes = false;      // whether a pass is missing (CheckNoPassIsMissing)
   std::uint32_t crowd = 0;  // jobs that one user queues at once, see world_crowd.cc; 0: as the seed says
   std::uint32_t kinds = 0;  // of how many shapes these are
 };
@@ -140,6 +141,7 @@ class World {
   void BeginOutages();
   void OutageActs();
   void LookAround();
+  void CheckNoPassIsMissing();
   core::NodeId AnyOtherNode();
   void SetSession(core::NodeId node, std::uint64_t session);
   void Flap(core::NodeId node, int times);
@@ -220,6 +222,7 @@ class World {
   TimePoint calm_since_;     // the leader has been at work since then
   TimePoint store_back_;     // the store takes nothing before then
   TimePoint last_now_;
+  TimePoint last_pass_;
   bool crash_before_commit_ = false;
   bool crash_after_commit_ = false;
   std::unique_ptr<core::ClusterState> rival_;  // of a leader that sleeps, and will wake beside its successor

@@ -135,6 +135,7 @@ void World::SeeOrphansNumber(const core::Mutation& mutation) {
 
 void World::MixesUp(AttemptId id) {
   mixed_up_.insert(id);
+  notices_.LeaveOut(id.job);
   truth_.LeaveOut(id);
   work_.LeaveOut(id);
 }

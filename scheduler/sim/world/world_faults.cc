@@ -88,7 +88,7 @@ void World::Reinstall(NodeId node) {
 }
 
 void World::SeeRemoval(const core::Mutation& mutation) {
-  const auto* gone = std::get_if<core::DeleteNode>(&mutation);
+  const auto* gone = std::get_if<core::Deleted<core::Node>>(&mutation);
   if (!gone) return;
   removed_.insert(gone->id);
   backup_.reset();

@@ -2,6 +2,7 @@
 // that they run what they do not. What was told and done meanwhile is held against each other (notice_truth.h,
 // work_truth.h).
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "scheduler/sim/world/world.h"
@@ -70,12 +71,24 @@ void World::LookAround() {
     const bool is_calm = !state_->outage && timeline_.now() - calm_since_ > kLeaderBegins;
     promises_.Look(*state_, policy_, is_calm, SchedulerNow());
     report_.promises_kept = promises_.kept();
+    CheckNoPassIsMissing();
     work_.CheckStanding(*state_, streams_, policy_, calm_since_, timeline_.now());
     for (const auto& [node, agent] : agents_) {
       notices_.CheckStops(*state_, node, agent->Running(), policy_, calm_since_, timeline_.now());
     }
   }
   timeline_.After(kLookEvery, [this] { LookAround(); });
+}
+
+// A write that a plan reads calls for a pass (Changes). Where none was called for since the last, a plan of the same
+// moment still starts nothing on free nodes. What it displaces turns on progress, which calls for no pass. A plan for a
+// crowd takes too long.
+void World::CheckNoPassIsMissing() {
+  if (!options_.passes || state_->dirty || crowd_ > 0) return;
+  for (const core::PlannedStart& start : core::MakePlan(*state_, policy_, last_pass_).starts) {
+    if (!start.victims.empty() || !start.displaced.empty()) continue;
+    Violation("job " + std::to_string(start.job.value) + " can start, and no pass was called for");
+  }
 }
 
 void World::OutageActs() {

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <type_traits>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "scheduler/core/model/planted.h"
+#include "scheduler/store/codec/stored_row.h"
 #include "sdk/base/check.h"
 
 namespace glim::store {
@@ -14,67 +18,66 @@ namespace glim::store {
 namespace {
 
 // Visits from the last mutation to the first, so that the first one seen of a row is the one that counts.
-struct Backward {
-  CommitBatch& batch;
+class Backward {
+ public:
+  explicit Backward(CommitBatch& batch) : batch_(batch) {}
 
-  bool Deleted(core::JobId job) const { return batch.deleted_jobs.contains(job); }
-
-  void operator()(const std::shared_ptr<const core::Node>& row) {
+  template <typename Row>
+  void operator()(const std::shared_ptr<const Row>& row) {
     GLIM_CHECK(row != nullptr, "a mutation without its row");
-    if (!batch.deleted_nodes.contains(row->id)) batch.nodes.try_emplace(row->id, row.get());
+    if constexpr (std::is_same_v<Row, core::Job>) {
+      if (core::Planted(core::PlantedBug::kDroppedSubmission) && row->attempts == 0) return;
+    }
+    Put(*row);
   }
-  void operator()(const std::shared_ptr<const core::Job>& row) {
-    GLIM_CHECK(row != nullptr, "a mutation without its row");
-    if (core::Planted(core::PlantedBug::kDroppedSubmission) && row->attempts == 0) return;
-    if (!Deleted(row->id)) batch.jobs.try_emplace(row->id, row.get());
+  template <typename Row>
+  void operator()(const core::Deleted<Row>& gone) {
+    Delete(RowKind<Row>::kName, KeyText(gone.id));
   }
-  void operator()(const std::shared_ptr<const core::Attempt>& row) {
-    GLIM_CHECK(row != nullptr, "a mutation without its row");
-    if (!Deleted(row->id.job) && !batch.deleted_attempts.contains(row->id))
-      batch.attempts.try_emplace(row->id, row.get());
-  }
-  void operator()(const std::shared_ptr<const core::Task>& row) {
-    GLIM_CHECK(row != nullptr, "a mutation without its row");
-    const bool gone = batch.deleted_attempts.contains(row->id.attempt) || batch.deleted_tasks.contains(row->id.attempt);
-    if (!Deleted(row->id.attempt.job) && !gone) batch.tasks.try_emplace(row->id, row.get());
-  }
-  void operator()(const core::DeleteJob& deleted) { batch.deleted_jobs.insert(deleted.id); }
-  void operator()(const core::DeleteAttempt& deleted) {
-    (deleted.tasks_alone ? batch.deleted_tasks : batch.deleted_attempts).insert(deleted.id);
-  }
-  void operator()(const std::shared_ptr<const core::Share>& row) {
-    if (!batch.deleted_shares.contains(row->id)) batch.shares.try_emplace(row->id, row.get());
-  }
-  void operator()(const std::shared_ptr<const core::LifeTable>& row) {
-    if (!batch.deleted_life_tables.contains(row->id)) batch.life_tables.try_emplace(row->id, row.get());
-  }
-  void operator()(const core::DeleteShare& deleted) { batch.deleted_shares.insert(deleted.id); }
-  void operator()(const core::DeleteLifeTable& deleted) { batch.deleted_life_tables.insert(deleted.id); }
-  void operator()(const core::DeleteNode& deleted) { batch.deleted_nodes.insert(deleted.id); }
+  void operator()(const core::AccountChange& change) { Change(change); }
+  void operator()(const core::IdentityChange& change) { Change(change); }
+  void operator()(const core::HistoryEntry& entry) { batch_.history.push_back(&entry); }
   void operator()(const core::PutIds& ids) {
-    if (!batch.ids) batch.ids = ids;
-    batch.ids->next_job = std::max(batch.ids->next_job, ids.next_job);
-    batch.ids->next_node = std::max(batch.ids->next_node, ids.next_node);
+    if (!batch_.ids) batch_.ids = ids;
+    batch_.ids->next_job = std::max(batch_.ids->next_job, ids.next_job);
+    batch_.ids->next_node = std::max(batch_.ids->next_node, ids.next_node);
   }
-  void operator()(const core::AccountChange& change) {
-    batch.accounts.try_emplace(core::KeyOf(change.row), change.removed ? nullptr : &change.row);
+
+ private:
+  template <typename Row>
+  void Put(const Row& row) {
+    constexpr std::string_view kKind = RowKind<Row>::kName;
+    std::string key = KeyTextOf(row);
+    if (seen_.emplace(kKind, key).second) batch_.rows.push_back({kKind, std::move(key), EncodeRow(row)});
   }
-  void operator()(const core::IdentityChange& change) {
-    batch.identity.try_emplace(core::KeyOf(change.row), change.removed ? nullptr : &change.row);
+  void Delete(std::string_view kind, std::string key) {
+    if (seen_.emplace(kind, key).second) batch_.deleted.push_back({kind, std::move(key)});
   }
-  void operator()(const std::shared_ptr<const core::Reservation>& row) {
-    batch.reservations.try_emplace(row->name, row.get());
+  template <typename AChange>
+  void Change(const AChange& change) {
+    std::visit(
+        [&]<typename Row>(const Row& row) {
+          if (change.removed) {
+            Delete(RowKind<Row>::kName, KeyTextOf(row));
+          } else {
+            Put(row);
+          }
+        },
+        change.row);
   }
-  void operator()(const core::DeleteReservation& deleted) { batch.reservations.try_emplace(deleted.name, nullptr); }
-  void operator()(const core::HistoryEntry& entry) { batch.history.push_back(&entry); }
+
+  CommitBatch& batch_;
+  std::set<std::pair<std::string_view, std::string>> seen_;
 };
 
 }  // namespace
 
 CommitBatch Coalesce(const std::vector<core::Mutation>& mutations) {
   CommitBatch batch;
-  Backward visit{batch};
+  Backward visit(batch);
   for (auto it = mutations.rbegin(); it != mutations.rend(); ++it) std::visit(visit, *it);
+  // In the order of the mutations: new rows lie beside each other in a database, as their keys do.
+  std::reverse(batch.rows.begin(), batch.rows.end());
   std::reverse(batch.history.begin(), batch.history.end());
   return batch;
 }

@@ -2,52 +2,56 @@
 
 #include <memory>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace glim::store {
 namespace {
 
-using core::AttemptId;
 using core::JobId;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 core::Mutation PutJob(std::uint64_t id, const char* message) {
   auto row = std::make_shared<core::Job>();
   row->id = JobId(id);
   row->message = message;
+  row->spec = std::make_shared<const core::JobSpec>();
   return std::shared_ptr<const core::Job>(row);
 }
 
-core::Mutation PutAttempt(std::uint64_t job, std::uint32_t number) {
-  auto row = std::make_shared<core::Attempt>();
-  row->id = {JobId(job), number};
-  return std::shared_ptr<const core::Attempt>(row);
+std::vector<std::string> NamesOf(const auto& rows) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) names.push_back(std::string(row.kind) + " " + row.key);
+  return names;
 }
 
 TEST(CommitBatch, TheLaterWriteOfARowWins) {
-  const std::vector<core::Mutation> mutations = {PutJob(2, "old"), PutJob(1, "only"), PutJob(2, "new")};
-  const CommitBatch batch = Coalesce(mutations);
-  ASSERT_EQ(batch.jobs.size(), 2u);
-  EXPECT_EQ(batch.jobs.at(JobId(1))->message, "only");
-  EXPECT_EQ(batch.jobs.at(JobId(2))->message, "new");
+  const CommitBatch batch = Coalesce({PutJob(2, "old"), PutJob(1, "only"), PutJob(2, "new")});
+  ASSERT_THAT(NamesOf(batch.rows), ElementsAre("job 1", "job 2"));
+  EXPECT_THAT(batch.rows[0].body, HasSubstr("only"));
+  EXPECT_THAT(batch.rows[1].body, HasSubstr("new"));
 }
 
-TEST(CommitBatch, ADeletedJobTakesItsEarlierWritesAlong) {
-  const std::vector<core::Mutation> mutations = {PutJob(1, "old"), PutAttempt(1, 1), PutJob(2, "stays"),
-                                                 core::DeleteJob{JobId(1)}};
-  const CommitBatch batch = Coalesce(mutations);
-  EXPECT_EQ(batch.deleted_jobs, std::set<JobId>{JobId(1)});
-  EXPECT_EQ(batch.jobs.size(), 1u);
-  EXPECT_TRUE(batch.attempts.empty());
+TEST(CommitBatch, ADeletionAfterAWriteStays) {
+  const CommitBatch batch = Coalesce({PutJob(1, "old"), PutJob(2, "stays"), core::Deleted<core::Job>{JobId(1)}});
+  EXPECT_THAT(NamesOf(batch.deleted), ElementsAre("job 1"));
+  EXPECT_THAT(NamesOf(batch.rows), ElementsAre("job 2"));
 }
 
-TEST(CommitBatch, AWriteAfterTheDeletionStays) {
-  const std::vector<core::Mutation> mutations = {PutAttempt(1, 1), core::DeleteJob{JobId(1)}, PutJob(1, "again"),
-                                                 PutAttempt(1, 2)};
-  const CommitBatch batch = Coalesce(mutations);
-  EXPECT_TRUE(batch.deleted_jobs.contains(JobId(1)));
-  EXPECT_EQ(batch.jobs.at(JobId(1))->message, "again");
-  ASSERT_EQ(batch.attempts.size(), 1u);
-  EXPECT_EQ(batch.attempts.begin()->first, (AttemptId{JobId(1), 2}));
+TEST(CommitBatch, AWriteAfterADeletionStays) {
+  const CommitBatch batch = Coalesce({core::Deleted<core::Job>{JobId(1)}, PutJob(1, "again")});
+  EXPECT_THAT(batch.deleted, IsEmpty());
+  EXPECT_THAT(NamesOf(batch.rows), ElementsAre("job 1"));
+}
+
+TEST(CommitBatch, AnAccountsOrIdentitysRowGoesByTheKeyInItsBody) {
+  const CommitBatch batch =
+      Coalesce({core::AccountChange{core::User{"kim"}, true}, core::IdentityChange{core::NodeIdentity{.name = "n1"}},
+                core::AccountChange{core::QuotaImport{}}});
+  EXPECT_THAT(NamesOf(batch.deleted), ElementsAre("user kim"));
+  EXPECT_THAT(NamesOf(batch.rows), ElementsAre("machine n1", "quota_import quotas"));
 }
 
 TEST(CommitBatch, HistoryKeepsItsOrderAndIdsTheirHighest) {

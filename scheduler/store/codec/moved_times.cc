@@ -89,14 +89,9 @@ void AddIdentity(std::vector<core::Mutation>* moved, const core::IdentityRow& ro
 std::vector<core::Mutation> MovedBack(const core::ClusterState& rows, TimePoint now, Duration ahead) {
   std::vector<core::Mutation> moved;
   const core::Tables& tables = rows.tables();
-  const auto add = [&](const auto& /*key*/, const auto& row) { Add(&moved, row, now, ahead); };
-  tables.nodes.ForEach(add);
-  tables.jobs.ForEach(add);
-  tables.attempts.ForEach(add);
-  tables.tasks.ForEach(add);
-  tables.shares.ForEach(add);
-  tables.life_tables.ForEach(add);
-  tables.reservations.ForEach(add);
+  core::EachTable(tables, [&](const auto& table) {
+    table.ForEach([&](const auto& /*key*/, const auto& row) { Add(&moved, row, now, ahead); });
+  });
   for (core::IdentityRow& row : tables.identity->Rows()) AddIdentity(&moved, std::move(row), now, ahead);
   return moved;
 }

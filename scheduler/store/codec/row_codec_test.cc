@@ -1,4 +1,5 @@
 #include "scheduler/store/codec/row_codec.h"
+#include "scheduler/store/codec/stored_row.h"
 
 #include <string>
 
@@ -24,24 +25,24 @@ TEST(RowCodec, RandomRowsComeBackEqual) {
     const core::AttemptId attempt_id{core::JobId(7), 3};
 
     const auto job = RandomJob(rng, core::JobId(7));
-    const auto job_back = DecodeJob(job.id, EncodeJob(job));
+    const auto job_back = DecodeRow<core::Job>(KeyText(job.id), EncodeRow(job));
     ASSERT_TRUE(job_back.ok()) << job_back.status().message();
-    ASSERT_TRUE(SameJob(job, *job_back)) << EncodeJob(job);
+    ASSERT_TRUE(SameJob(job, *job_back)) << EncodeRow(job);
 
     const auto attempt = RandomAttempt(rng, attempt_id);
-    const auto attempt_back = DecodeAttempt(attempt.id, EncodeAttempt(attempt));
+    const auto attempt_back = DecodeRow<core::Attempt>(KeyText(attempt.id), EncodeRow(attempt));
     ASSERT_TRUE(attempt_back.ok()) << attempt_back.status().message();
-    ASSERT_EQ(attempt, *attempt_back) << EncodeAttempt(attempt);
+    ASSERT_EQ(attempt, *attempt_back) << EncodeRow(attempt);
 
     const auto task = RandomTask(rng, {attempt_id, 2});
-    const auto task_back = DecodeTask(task.id, EncodeTask(task));
+    const auto task_back = DecodeRow<core::Task>(KeyText(task.id), EncodeRow(task));
     ASSERT_TRUE(task_back.ok()) << task_back.status().message();
-    ASSERT_EQ(task, *task_back) << EncodeTask(task);
+    ASSERT_EQ(task, *task_back) << EncodeRow(task);
 
     const auto node = RandomNode(rng, core::NodeId(5));
-    const auto node_back = DecodeNode(node.id, EncodeNode(node));
+    const auto node_back = DecodeRow<core::Node>(KeyText(node.id), EncodeRow(node));
     ASSERT_TRUE(node_back.ok()) << node_back.status().message();
-    ASSERT_EQ(node, *node_back) << EncodeNode(node);
+    ASSERT_EQ(node, *node_back) << EncodeRow(node);
 
     const auto entry = RandomHistory(rng, core::JobId(7));
     const auto entry_back = DecodeHistory(1, EncodeHistory(entry));
@@ -61,7 +62,7 @@ TEST(RowCodec, AJobsRowIsNotLargerThanItIsCounted) {
   core::JobSpec spec;
   spec.restart_on = {};
   job.spec = std::make_shared<const core::JobSpec>(spec);
-  EXPECT_LE(EncodeJob(job).size(), counted(job)) << EncodeJob(job);
+  EXPECT_LE(EncodeRow(job).size(), counted(job)) << EncodeRow(job);
   for (const std::string& text : {std::string(16'000, 'x'), std::string(16'000, '"'), std::string(16'000, '\n')}) {
     spec.run = text;
     spec.env.assign(16, {"NAME", text});
@@ -71,8 +72,8 @@ TEST(RowCodec, AJobsRowIsNotLargerThanItIsCounted) {
     spec.secrets.assign(32, {"s", "S"});
     spec.notify.to.assign(8, "n");
     job.spec = std::make_shared<const core::JobSpec>(spec);
-    EXPECT_LE(EncodeJob(job).size(), counted(job));
-    EXPECT_GE(2 * EncodeJob(job).size(), counted(job)) << "and it is not counted for much more";
+    EXPECT_LE(EncodeRow(job).size(), counted(job));
+    EXPECT_GE(2 * EncodeRow(job).size(), counted(job)) << "and it is not counted for much more";
   }
 }
 
@@ -80,7 +81,7 @@ TEST(RowCodec, AJobsRowIsNotLargerThanItIsCounted) {
 TEST(RowCodec, WritesWhatTheLibraryReads) {
   Rng rng(1);
   for (int round = 0; round < kRounds; ++round) {
-    const std::string text = EncodeJob(RandomJob(rng, core::JobId(1)));
+    const std::string text = EncodeRow(RandomJob(rng, core::JobId(1)));
     EXPECT_EQ(json::parse(text), json::parse(json::parse(text).dump()));
   }
 }
@@ -95,25 +96,25 @@ core::Job SmallJob() {
 
 TEST(RowCodec, UnknownKeysArePassedOver) {
   const core::Job job = SmallJob();
-  json body = json::parse(EncodeJob(job));
+  json body = json::parse(EncodeRow(job));
   body["from_the_future"] = {{"deep", {1, 2, 3}}};
   body["spec"]["another"] = nullptr;
   body["ledger_gpu_ms"]["hibernating"] = 5;
-  const auto back = DecodeJob(job.id, body.dump());
+  const auto back = DecodeRow<core::Job>(KeyText(job.id), body.dump());
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_TRUE(SameJob(job, *back));
 }
 
 TEST(RowCodec, AMissingKeyHasItsDefault) {
   const core::Job job = SmallJob();
-  json body = json::parse(EncodeJob(job));
+  json body = json::parse(EncodeRow(job));
   body.erase("user");
   body.erase("request_size");
   body["spec"].erase("grace_ms");
   body["ledger_gpu_ms"].erase("lost");
   core::Job expected = job;
   expected.user = "";
-  const auto back = DecodeJob(job.id, body.dump());
+  const auto back = DecodeRow<core::Job>(KeyText(job.id), body.dump());
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_TRUE(SameJob(expected, *back));
 }
@@ -121,24 +122,24 @@ TEST(RowCodec, AMissingKeyHasItsDefault) {
 TEST(RowCodec, RowsFromBeforeThereWereReplicasHaveNone) {
   Rng rng(1);
   core::Attempt attempt = RandomAttempt(rng, {core::JobId(7), 3});
-  json body = json::parse(EncodeAttempt(attempt));
+  json body = json::parse(EncodeRow(attempt));
   ASSERT_EQ(body.erase("replicas"), 1u);
   attempt.replicas.clear();
-  const auto attempt_back = DecodeAttempt(attempt.id, body.dump());
+  const auto attempt_back = DecodeRow<core::Attempt>(KeyText(attempt.id), body.dump());
   ASSERT_TRUE(attempt_back.ok()) << attempt_back.status().message();
   EXPECT_EQ(attempt, *attempt_back);
 
   core::Node node = RandomNode(rng, core::NodeId(5));
-  body = json::parse(EncodeNode(node));
+  body = json::parse(EncodeRow(node));
   ASSERT_EQ(body.erase("replica"), 1u);
   node.replica.clear();
-  const auto node_back = DecodeNode(node.id, body.dump());
+  const auto node_back = DecodeRow<core::Node>(KeyText(node.id), body.dump());
   ASSERT_TRUE(node_back.ok()) << node_back.status().message();
   EXPECT_EQ(node, *node_back);
 }
 
 TEST(RowCodec, GarbageIsNamedByTableKeyAndField) {
-  const json good = json::parse(EncodeJob(SmallJob()));
+  const json good = json::parse(EncodeRow(SmallJob()));
   const auto broken = [&](const char* pointer, const json& value) {
     json body = good;
     body[json::json_pointer(pointer)] = value;
@@ -169,11 +170,11 @@ TEST(RowCodec, GarbageIsNamedByTableKeyAndField) {
       {broken("/ledger_gpu_ms/free", "x"), "ledger_gpu_ms.free: expected a whole number"},
   };
   for (const auto& [body, complaint] : cases) {
-    const auto back = DecodeJob(core::JobId(42), body);
+    const auto back = DecodeRow<core::Job>(KeyText(core::JobId(42)), body);
     ASSERT_FALSE(back.ok()) << body;
     EXPECT_EQ(back.status().code(), StatusCode::kDataLoss);
     EXPECT_EQ(back.status().reason(), "STORE_CORRUPT");
-    EXPECT_THAT(back.status().message(), HasSubstr("table jobs, row 42: "));
+    EXPECT_THAT(back.status().message(), HasSubstr("row job 42: "));
     EXPECT_THAT(back.status().message(), HasSubstr(complaint)) << body;
   }
 }
@@ -182,19 +183,19 @@ TEST(RowCodec, GarbageDeepInsideIsNamed) {
   core::Attempt attempt;
   attempt.id = {core::JobId(42), 3};
   attempt.agreements.resize(2);
-  json body = json::parse(EncodeAttempt(attempt));
+  json body = json::parse(EncodeRow(attempt));
   body["agreements"][1]["preemptor"] = {1, 2, 3};
-  EXPECT_THAT(DecodeAttempt(attempt.id, body.dump()).status().message(),
-              HasSubstr("table attempts, row 42.3: agreements[1].preemptor: expected [job, attempt]"));
+  EXPECT_THAT(DecodeRow<core::Attempt>(KeyText(attempt.id), body.dump()).status().message(),
+              HasSubstr("row attempt 42.3: agreements[1].preemptor: expected [job, attempt]"));
 
   core::Task task;
   task.id = {attempt.id, 9};
   task.ranks.resize(1);
   task.ranks[0].saves.resize(1);
-  body = json::parse(EncodeTask(task));
+  body = json::parse(EncodeRow(task));
   body["ranks"][0]["saves"][0]["took_ms"] = true;
-  EXPECT_THAT(DecodeTask(task.id, body.dump()).status().message(),
-              HasSubstr("table tasks, row 42.3.9: ranks[0].saves[0].took_ms: expected a whole number"));
+  EXPECT_THAT(DecodeRow<core::Task>(KeyText(task.id), body.dump()).status().message(),
+              HasSubstr("row task 42.3.9: ranks[0].saves[0].took_ms: expected a whole number"));
 }
 
 TEST(RowCodec, AnEntryWithoutAmountsIsSmallAndGarbageInOneIsNamed) {
@@ -202,21 +203,21 @@ TEST(RowCodec, AnEntryWithoutAmountsIsSmallAndGarbageInOneIsNamed) {
   EXPECT_EQ(EncodeHistoryFacts({.step = 41}), R"({"step":41})");
   const auto unknown = DecodeHistory({.seq = 7, .kind = "job_dreamt", .facts = "{}"});
   EXPECT_EQ(unknown.status().reason(), "STORE_CORRUPT");
-  EXPECT_THAT(unknown.status().message(), HasSubstr("table history, row 7: kind: unknown name \"job_dreamt\""));
+  EXPECT_THAT(unknown.status().message(), HasSubstr("row history 7: kind: unknown name \"job_dreamt\""));
   const auto torn = DecodeHistory({.seq = 8, .kind = "step_agreed", .facts = R"({"step":"x"})"});
-  EXPECT_THAT(torn.status().message(), HasSubstr("table history, row 8: step: expected a whole number"));
+  EXPECT_THAT(torn.status().message(), HasSubstr("row history 8: step: expected a whole number"));
 }
 
 TEST(RowCodec, MangledBodiesNeverCrash) {
   Rng rng(17);
   int refused = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::string body = EncodeAttempt(RandomAttempt(rng, {core::JobId(1), 1}));
+    std::string body = EncodeRow(RandomAttempt(rng, {core::JobId(1), 1}));
     for (auto changes = rng.Between(1, 4); changes > 0; --changes) {
       const auto at = static_cast<std::size_t>(rng.Between(0, static_cast<std::int64_t>(body.size()) - 1));
       body[at] = static_cast<char>(rng.Next());
     }
-    const auto back = DecodeAttempt({core::JobId(1), 1}, body);
+    const auto back = DecodeRow<core::Attempt>(KeyText(core::AttemptId{core::JobId(1), 1}), body);
     if (!back.ok()) {
       ++refused;
       EXPECT_EQ(back.status().code(), StatusCode::kDataLoss);
@@ -228,7 +229,7 @@ TEST(RowCodec, MangledBodiesNeverCrash) {
 TEST(RowCodec, BytesThatAreNotUtf8AreRepaired) {
   core::Job job = SmallJob();
   job.message = "bad \xff\xfe byte";
-  const auto back = DecodeJob(job.id, EncodeJob(job));
+  const auto back = DecodeRow<core::Job>(KeyText(job.id), EncodeRow(job));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->message, "bad \xEF\xBF\xBD\xEF\xBF\xBD byte");
 }

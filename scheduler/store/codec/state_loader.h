@@ -1,9 +1,9 @@
-// Puts coded rows together into a ClusterState, in the order nodes, jobs, attempts, tasks. A row that cannot be read,
-// or that belongs to nothing, is kDataLoss: nothing is left out in silence.
+// Puts stored rows together into a ClusterState. A row that cannot be read, that belongs to nothing, or whose kind this
+// program does not know is an error: nothing is left out in silence.
 #pragma once
 
 #include <memory>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,26 +15,28 @@ namespace glim::store {
 
 class StateLoader {
  public:
-  Status AddNode(core::NodeId id, std::string_view body);
-  Status AddJob(core::JobId id, std::string_view body);
-  Status AddAttempt(core::AttemptId id, std::string_view body);
-  Status AddTask(core::TaskId id, std::string_view body);
-  Status AddShare(core::ShareId id, std::string_view body);
-  Status AddLifeTable(core::LifeTableId id, std::string_view body);
-  Status AddAccount(const core::AccountKey& key, std::string_view body);
+  // In the order in which their rows are to be added.
+  static std::span<const std::string_view> Kinds();
+  // kFailedPrecondition, STORE_TOO_NEW: a newer scheduler wrote rows of this kind.
+  static Status CheckKind(std::string_view kind);
 
-  Status AddReservation(std::string name, std::string_view body);
-  Status AddIdentity(const core::IdentityKey& key, std::string_view body);
+  // `kind`: one of Kinds().
+  Status Add(std::string_view kind, std::string_view key, std::string_view body);
 
   // `stored` are the ids last put; none is ever given out again, whatever the rows say.
   std::unique_ptr<core::ClusterState> Finish(core::PutIds stored) &&;
 
  private:
+  template <typename Row>
+  Status AddRow(std::string_view key, std::string_view body);
+  template <typename Row>
+  void Take(Row row);
+  struct Adders;
+
   std::unique_ptr<core::ClusterState> state_ = std::make_unique<core::ClusterState>();
   core::Accounts accounts_;
   std::vector<core::IdentityChange> identity_;
   core::JobId last_job_;
-  core::NodeId last_node_;
 };
 
 }  // namespace glim::store

@@ -1,6 +1,8 @@
 // The contract of store.h, run against every store.
 #include "scheduler/store/testing/store_contract.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "scheduler/store/testing/rows.h"
@@ -72,37 +74,43 @@ struct Model {
     std::erase_if(tasks, [&](const auto& entry) { return entry.first.attempt.job == id; });
   }
 
+  template <typename Rows, typename Table>
+  static void ExpectRows(const Rows& rows, const Table& table) {
+    ASSERT_EQ(table.size(), rows.size());
+    for (const auto& [id, row] : rows) {
+      ASSERT_NE(table.Find(id), nullptr);
+      ASSERT_EQ(*table.Find(id), row);
+    }
+  }
+
   void ExpectEqual(const core::ClusterState& state) const {
     const auto& tables = state.tables();
     ASSERT_EQ(tables.jobs.size(), jobs.size());
-    ASSERT_EQ(tables.attempts.size(), attempts.size());
-    ASSERT_EQ(tables.tasks.size(), tasks.size());
-    ASSERT_EQ(tables.nodes.size(), nodes.size());
     for (const auto& [id, row] : jobs) {
       ASSERT_NE(state.FindJob(id), nullptr);
       ASSERT_TRUE(SameJob(*state.FindJob(id), row)) << id.value;
     }
-    for (const auto& [id, row] : attempts) {
-      ASSERT_NE(state.FindAttempt(id), nullptr);
-      ASSERT_EQ(*state.FindAttempt(id), row);
-    }
-    for (const auto& [id, row] : tasks) {
-      ASSERT_NE(state.FindTask(id), nullptr);
-      ASSERT_EQ(*state.FindTask(id), row);
-    }
-    for (const auto& [id, row] : nodes) {
-      ASSERT_NE(state.FindNode(id), nullptr);
-      ASSERT_EQ(*state.FindNode(id), row);
-    }
-    ASSERT_EQ(tables.reservations.size(), reservations.size());
-    for (const auto& [name, row] : reservations) {
-      ASSERT_NE(state.FindReservation(name), nullptr);
-      ASSERT_EQ(*state.FindReservation(name), row);
-    }
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(attempts, tables.attempts));
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(tasks, tables.tasks));
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(nodes, tables.nodes));
+    ASSERT_NO_FATAL_FAILURE(ExpectRows(reservations, tables.reservations));
     ASSERT_EQ(state.accounts(), accounts);
     ASSERT_EQ(state.index(), state.RebuildIndex());
   }
 };
+
+// The deletion of a job with what it owns.
+std::vector<core::Mutation> DeletionOf(const Model& model, JobId job) {
+  std::vector<core::Mutation> gone;
+  for (const auto& [id, row] : model.tasks) {
+    if (id.attempt.job == job) gone.push_back(core::Deleted<core::Task>{id});
+  }
+  for (const auto& [id, row] : model.attempts) {
+    if (id.job == job) gone.push_back(core::Deleted<core::Attempt>{id});
+  }
+  gone.push_back(core::Deleted<core::Job>{job});
+  return gone;
+}
 
 // Changes the model by one random mutation and returns it.
 core::Mutation RandomMutation(Rng& rng, Model& model) {
@@ -114,7 +122,7 @@ core::Mutation RandomMutation(Rng& rng, Model& model) {
     const std::string name = "r" + std::to_string(rng.Between(1, 4));
     if (rng.OneIn(3)) {
       model.reservations.erase(name);
-      return core::DeleteReservation{name};
+      return core::Deleted<core::Reservation>{name};
     }
     core::Reservation row = RandomReservation(rng, name);
     model.reservations[name] = row;
@@ -124,10 +132,6 @@ core::Mutation RandomMutation(Rng& rng, Model& model) {
     const core::AccountChange change = RandomAccountChange(rng);
     model.accounts.Change(change);
     return change;
-  }
-  if (kind == 0 && model.jobs.contains(job_id)) {
-    model.Delete(job_id);
-    return core::DeleteJob{job_id};
   }
   if (kind <= 2) {
     const auto row = RandomNode(rng, NodeId(static_cast<std::uint32_t>(rng.Between(1, 5))));
@@ -168,7 +172,15 @@ TEST_P(StoreContract, RandomMutationsComeBackAlsoAfterReopening) {
     Model model;
     for (int commit = 0; commit < 25; ++commit) {
       std::vector<core::Mutation> mutations;
-      for (auto n = rng.Between(0, 12); n > 0; --n) mutations.push_back(RandomMutation(rng, model));
+      for (auto n = rng.Between(0, 12); n > 0; --n) {
+        const JobId job(static_cast<std::uint64_t>(rng.Between(1, 8)));
+        if (rng.OneIn(12) && model.jobs.contains(job)) {
+          std::ranges::move(DeletionOf(model, job), std::back_inserter(mutations));
+          model.Delete(job);
+        } else {
+          mutations.push_back(RandomMutation(rng, model));
+        }
+      }
       ASSERT_NO_FATAL_FAILURE(Commit(mutations));
       if (rng.OneIn(6)) Reopen();
       if (rng.OneIn(3)) {
@@ -190,6 +202,10 @@ TEST_P(StoreContract, TheLaterMutationOfARowWins) {
   Commit({Put(JobWith(1, "third"))});
   Reopen();
   EXPECT_EQ(Load()->FindJob(JobId(1))->message, "third");
+  Commit({core::Deleted<core::Job>{JobId(1)}, Put(JobWith(1, "again")), Put(JobWith(2, "")),
+          core::Deleted<core::Job>{JobId(2)}});
+  EXPECT_EQ(Load()->FindJob(JobId(1))->message, "again");
+  EXPECT_EQ(Load()->FindJob(JobId(2)), nullptr);
 }
 
 TEST_P(StoreContract, UsersTeamsAndQuotasComeBackAndGo) {
@@ -208,7 +224,7 @@ TEST_P(StoreContract, UsersTeamsAndQuotasComeBackAndGo) {
   EXPECT_TRUE(accounts.users.at("kim").teams.empty());
 }
 
-TEST_P(StoreContract, DeletingAJobTakesItsAttemptsAndTasks) {
+TEST_P(StoreContract, DeletedRowsAreGoneAndOthersStay) {
   Rng rng(1);
   std::vector<core::Mutation> mutations;
   for (std::uint64_t job = 1; job <= 3; ++job) {
@@ -220,7 +236,9 @@ TEST_P(StoreContract, DeletingAJobTakesItsAttemptsAndTasks) {
   }
   mutations.push_back(Entry(2, 1, "kept"));
   Commit(mutations);
-  Commit({core::DeleteJob{JobId(2)}, core::DeleteJob{JobId(77)}});
+  Commit({core::Deleted<core::Task>{{{JobId(2), 1}, 0}}, core::Deleted<core::Task>{{{JobId(2), 2}, 0}},
+          core::Deleted<core::Attempt>{{JobId(2), 1}}, core::Deleted<core::Attempt>{{JobId(2), 2}},
+          core::Deleted<core::Job>{JobId(2)}, core::Deleted<core::Job>{JobId(77)}});
   Reopen();
   const auto state = Load();
   EXPECT_EQ(state->FindJob(JobId(2)), nullptr);
@@ -231,12 +249,21 @@ TEST_P(StoreContract, DeletingAJobTakesItsAttemptsAndTasks) {
   EXPECT_EQ(store_->History({.job = JobId(2), .limit = 10}).value().size(), 1u) << "history outlives the job";
 }
 
+TEST_P(StoreContract, ARowThatBelongsToNothingIsRefusedByALoad) {
+  core::Task orphan;
+  orphan.id = {{JobId(9), 1}, 2};
+  Commit({Put(orphan)});
+  const Status status = store_->Load().status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss);
+  EXPECT_EQ(status.message(), "row task 9.1.2: no such attempt");
+}
+
 TEST_P(StoreContract, ARemovedNodeIsGoneAndItsNameIsAnothers) {
   Rng rng(1);
   core::Node old = RandomNode(rng, NodeId(1)), anew = RandomNode(rng, NodeId(2));
   old.name = anew.name = "n1";
   Commit({Put(old)});
-  Commit({core::DeleteNode{NodeId(1)}, core::DeleteNode{NodeId(77)}, Put(anew)});
+  Commit({core::Deleted<core::Node>{NodeId(1)}, core::Deleted<core::Node>{NodeId(77)}, Put(anew)});
   Reopen();
   const auto state = Load();
   EXPECT_EQ(state->FindNode(NodeId(1)), nullptr);
@@ -247,7 +274,7 @@ TEST_P(StoreContract, ARemovedNodeIsGoneAndItsNameIsAnothers) {
 
 TEST_P(StoreContract, IdsAreNeverGivenOutAgain) {
   Commit({Put(JobWith(41, "")), core::PutIds{JobId(42), NodeId(7)}});
-  Commit({core::DeleteJob{JobId(41)}});
+  Commit({core::Deleted<core::Job>{JobId(41)}});
   Commit({core::PutIds{JobId(40), NodeId(9)}});
   Reopen();
   auto state = Load();
@@ -271,7 +298,7 @@ TEST_P(StoreContract, AStaleEpochIsRefusedAndChangesNothing) {
   EXPECT_GT(epoch_, old_epoch);
   for (const std::uint64_t wrong : {old_epoch, epoch_ + 1, std::uint64_t{0}}) {
     const Status status =
-        store_->Commit(wrong, {Put(JobWith(1, "after")), Put(JobWith(2, "new")), core::DeleteJob{JobId(1)},
+        store_->Commit(wrong, {Put(JobWith(1, "after")), Put(JobWith(2, "new")), core::Deleted<core::Job>{JobId(1)},
                                Entry(1, 6, "after"), core::PutIds{JobId(50), NodeId(50)}});
     EXPECT_EQ(status.code(), StatusCode::kAborted);
     EXPECT_EQ(status.reason(), "STALE_EPOCH");
@@ -321,9 +348,11 @@ TEST_P(StoreContract, EpochsGrowAlsoAfterReopening) {
 }
 
 TEST_P(StoreContract, ACommitThatFailsHalfwayChangesNothing) {
-  core::Attempt orphan;
-  orphan.id = {JobId(99), 1};
-  const Status status = store_->Commit(epoch_, {Put(JobWith(1, "")), Entry(1, 1, "x"), Put(orphan)});
+  AuditRow row;
+  row.seq = 1;
+  row.outcome = "ok";
+  ASSERT_TRUE(store_->Commit(epoch_, {}, {}, {row}).ok());
+  const Status status = store_->Commit(epoch_, {Put(JobWith(1, "")), Entry(1, 1, "x")}, {}, {row});
   EXPECT_EQ(status.code(), StatusCode::kInternal);
   EXPECT_EQ(status.reason(), "STORE_CONSTRAINT");
   EXPECT_TRUE(Load()->tables().jobs.empty());
@@ -338,7 +367,8 @@ TEST_P(StoreContract, WhatIsLearntComesBackAndOutlivesJobs) {
   Commit({Put(JobWith(1, "")), Put(ann), Put(bob), Put(fine), Put(coarse)});
   core::Share more = ann;
   more.gpu_ms += 5;
-  Commit({core::DeleteJob{JobId(1)}, Put(more), core::DeleteShare{bob.id}, core::DeleteLifeTable{coarse.id}});
+  Commit({core::Deleted<core::Job>{JobId(1)}, Put(more), core::Deleted<core::Share>{bob.id},
+          core::Deleted<core::LifeTable>{coarse.id}});
   Reopen();
   const auto state = Load();
   ASSERT_EQ(state->tables().shares.size(), 1u);
@@ -346,33 +376,6 @@ TEST_P(StoreContract, WhatIsLearntComesBackAndOutlivesJobs) {
   ASSERT_EQ(state->tables().life_tables.size(), 1u);
   EXPECT_EQ(*state->tables().life_tables.Find(fine.id), fine);
   EXPECT_EQ(state->index().team_service.Decayed("vision", TimePoint{Hours(480'000).ms}), more.gpu_ms);
-}
-
-TEST_P(StoreContract, AnAttemptGoesWithItsTasksOrItsTasksAlone) {
-  std::vector<core::Mutation> rows = {Put(JobWith(1, ""))};
-  for (std::uint32_t number = 1; number <= 3; ++number) {
-    core::Attempt attempt;
-    attempt.id = {JobId(1), number};
-    rows.push_back(Put(attempt));
-    for (std::uint32_t index = 0; index < 2; ++index) {
-      core::Task task;
-      task.id = {attempt.id, index};
-      rows.push_back(Put(task));
-    }
-  }
-  Commit(rows);
-  Commit({core::DeleteAttempt{{JobId(1), 1}}, core::DeleteAttempt{{JobId(1), 2}, true}});
-  Reopen();
-  const auto state = Load();
-  EXPECT_EQ(state->tables().attempts.size(), 2u);
-  EXPECT_EQ(state->FindAttempt({JobId(1), 1}), nullptr);
-  EXPECT_EQ(state->tables().tasks.size(), 2u);
-  EXPECT_NE(state->FindTask({{JobId(1), 3}, 1}), nullptr);
-  // Written and deleted in one batch.
-  core::Attempt brief;
-  brief.id = {JobId(1), 4};
-  Commit({Put(brief), core::DeleteAttempt{brief.id}});
-  EXPECT_EQ(Load()->tables().attempts.size(), 2u);
 }
 
 TEST_P(StoreContract, TheClusterIdStaysTheFirst) {

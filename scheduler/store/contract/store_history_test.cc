@@ -142,7 +142,7 @@ TEST_P(StoreContract, EndedJobsOutliveTheirRowsAndAreReadNewestFirst) {
   row.spec = std::make_shared<core::JobSpec>();
   const core::Mutation put = std::make_shared<const core::Job>(row);
   ASSERT_TRUE(store_->Commit(epoch_, {put, core::PutIds{JobId(2), NodeId(1)}}, {first}).ok());
-  ASSERT_TRUE(store_->Commit(epoch_, {core::DeleteJob{JobId(1)}}, {}).ok());
+  ASSERT_TRUE(store_->Commit(epoch_, {core::Deleted<core::Job>{JobId(1)}}, {}).ok());
   std::vector<EndedJob> more;
   for (std::uint64_t id = 2; id <= 9; ++id) {
     const auto state = id % 2 == 0 ? core::JobState::kFailed : core::JobState::kCancelled;

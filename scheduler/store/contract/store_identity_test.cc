@@ -46,7 +46,7 @@ TEST_P(StoreContract, IdentitiesComeBackByteForByteAndGo) {
   Reopen();
   const auto loaded = Load();
   for (const core::IdentityRow& row : rows) {
-    const core::IdentityKey key = core::KeyOf(row);
+    const core::RowKey key = core::KeyOf(row);
     EXPECT_EQ(loaded->identity().Find(key), row) << key.kind << " " << key.name;
   }
   EXPECT_EQ(loaded->identity().Rows().size(), rows.size());

@@ -18,110 +18,25 @@ namespace glim::store {
 
 Result<std::unique_ptr<core::ClusterState>> MemoryStore::Load() {
   StateLoader loader;
-  for (const auto& [id, body] : data_->nodes) {
-    if (Status s = loader.AddNode(id, body); !s.ok()) return s;
+  for (const auto& [key, body] : data_->rows) {
+    if (Status s = StateLoader::CheckKind(key.first); !s.ok()) return s;
   }
-  for (const auto& [id, body] : data_->jobs) {
-    if (Status s = loader.AddJob(id, body); !s.ok()) return s;
-  }
-  for (const auto& [id, body] : data_->attempts) {
-    if (Status s = loader.AddAttempt(id, body); !s.ok()) return s;
-  }
-  for (const auto& [id, body] : data_->tasks) {
-    if (Status s = loader.AddTask(id, body); !s.ok()) return s;
-  }
-  for (const auto& [id, body] : data_->shares) {
-    if (Status s = loader.AddShare(id, body); !s.ok()) return s;
-  }
-  for (const auto& [id, body] : data_->life_tables) {
-    if (Status s = loader.AddLifeTable(id, body); !s.ok()) return s;
-  }
-  for (const auto& [key, body] : data_->accounts) {
-    if (Status s = loader.AddAccount(key, body); !s.ok()) return s;
-  }
-  for (const auto& [key, body] : data_->identity) {
-    if (Status s = loader.AddIdentity(key, body); !s.ok()) return s;
-  }
-  for (const auto& [name, body] : data_->reservations) {
-    if (Status s = loader.AddReservation(name, body); !s.ok()) return s;
+  for (const std::string_view kind : StateLoader::Kinds()) {
+    for (auto row = data_->rows.lower_bound({std::string(kind), ""});
+         row != data_->rows.end() && row->first.first == kind; ++row) {
+      if (Status s = loader.Add(kind, row->first.second, row->second); !s.ok()) return s;
+    }
   }
   return std::move(loader).Finish(data_->ids);
-}
-
-// What foreign keys do elsewhere: a row whose owner is neither stored nor put by the same batch refuses the whole.
-Status MemoryStore::CheckOwners(const CommitBatch& batch) const {
-  for (const auto& [id, row] : batch.attempts) {
-    const bool stored = data_->jobs.contains(id.job) && !batch.deleted_jobs.contains(id.job);
-    if (!stored && !batch.jobs.contains(id.job)) {
-      return Status(StatusCode::kInternal, fmt::format("attempt {} has no job", core::ToString(id)))
-          .WithReason("STORE_CONSTRAINT");
-    }
-  }
-  for (const auto& [id, row] : batch.tasks) {
-    const bool stored = data_->attempts.contains(id.attempt) && !batch.deleted_jobs.contains(id.attempt.job);
-    if (!stored && !batch.attempts.contains(id.attempt)) {
-      return Status(StatusCode::kInternal,
-                    fmt::format("task {}.{} has no attempt", core::ToString(id.attempt), id.index))
-          .WithReason("STORE_CONSTRAINT");
-    }
-  }
-  return Status::Ok();
-}
-
-void MemoryStore::DeleteTasks(core::AttemptId attempt) {
-  const core::AttemptId next{attempt.job, attempt.number + 1};
-  data_->tasks.erase(data_->tasks.lower_bound({attempt, 0}), data_->tasks.lower_bound({next, 0}));
-}
-
-void MemoryStore::Delete(core::JobId job) {
-  data_->jobs.erase(job);
-  const core::JobId next{job.value + 1};
-  data_->attempts.erase(data_->attempts.lower_bound({job, 0}), data_->attempts.lower_bound({next, 0}));
-  data_->tasks.erase(data_->tasks.lower_bound({{job, 0}, 0}), data_->tasks.lower_bound({{next, 0}, 0}));
 }
 
 Status MemoryStore::Commit(std::uint64_t epoch, const std::vector<core::Mutation>& mutations,
                            const std::vector<EndedJob>& ended, const std::vector<AuditRow>& audit) {
   if (epoch != data_->epoch && !core::Planted(core::PlantedBug::kStaleEpoch)) return StaleEpoch(epoch, data_->epoch);
-  const CommitBatch batch = Coalesce(mutations);
-  if (Status s = CheckOwners(batch); !s.ok()) return s;
   if (Status s = CheckAuditIsNew(audit); !s.ok()) return s;
-  for (const core::JobId job : batch.deleted_jobs) Delete(job);
-  for (const core::AttemptId& attempt : batch.deleted_tasks) DeleteTasks(attempt);
-  for (const core::AttemptId& attempt : batch.deleted_attempts) {
-    DeleteTasks(attempt);
-    data_->attempts.erase(attempt);
-  }
-  for (const core::ShareId& id : batch.deleted_shares) data_->shares.erase(id);
-  for (const core::LifeTableId& id : batch.deleted_life_tables) data_->life_tables.erase(id);
-  for (const core::NodeId node : batch.deleted_nodes) data_->nodes.erase(node);
-  for (const auto& [id, row] : batch.nodes) data_->nodes[id] = EncodeNode(*row);
-  for (const auto& [id, row] : batch.jobs) data_->jobs[id] = EncodeJob(*row);
-  for (const auto& [id, row] : batch.attempts) data_->attempts[id] = EncodeAttempt(*row);
-  for (const auto& [id, row] : batch.tasks) data_->tasks[id] = EncodeTask(*row);
-  for (const auto& [id, row] : batch.shares) data_->shares[id] = EncodeShare(*row);
-  for (const auto& [id, row] : batch.life_tables) data_->life_tables[id] = EncodeLifeTable(*row);
-  for (const auto& [key, row] : batch.accounts) {
-    if (row != nullptr) {
-      data_->accounts[key] = EncodeAccount(*row);
-    } else {
-      data_->accounts.erase(key);
-    }
-  }
-  for (const auto& [key, row] : batch.identity) {
-    if (row != nullptr) {
-      data_->identity[key] = EncodeIdentity(*row);
-    } else {
-      data_->identity.erase(key);
-    }
-  }
-  for (const auto& [name, row] : batch.reservations) {
-    if (row != nullptr) {
-      data_->reservations[name] = EncodeReservation(*row);
-    } else {
-      data_->reservations.erase(name);
-    }
-  }
+  CommitBatch batch = Coalesce(mutations);
+  for (DeletedRow& row : batch.deleted) data_->rows.erase({std::string(row.kind), std::move(row.key)});
+  for (StoredRow& row : batch.rows) data_->rows[{std::string(row.kind), std::move(row.key)}] = std::move(row.body);
   for (const AuditRow& row : audit) data_->audit.emplace(row.seq, row);
   for (const core::HistoryEntry* entry : batch.history) {
     core::HistoryEntry clean = *entry;

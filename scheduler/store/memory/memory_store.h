@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scheduler/store/codec/commit_batch.h"
@@ -22,15 +23,7 @@ struct MemoryData {
   std::uint64_t epoch = 0;
   std::string cluster_id;
   core::PutIds ids{core::JobId{1}, core::NodeId{1}};
-  std::map<core::NodeId, std::string> nodes;
-  std::map<core::JobId, std::string> jobs;
-  std::map<core::AttemptId, std::string> attempts;
-  std::map<core::TaskId, std::string> tasks;
-  std::map<core::ShareId, std::string> shares;
-  std::map<core::LifeTableId, std::string> life_tables;
-  std::map<core::AccountKey, std::string> accounts;
-  std::map<core::IdentityKey, std::string> identity;
-  std::map<std::string, std::string> reservations;
+  std::map<std::pair<std::string, std::string>, std::string> rows;  // by kind and key
   std::map<std::uint64_t, AuditRow> audit;
   AuditEnd audit_base;
   std::map<std::uint64_t, std::string> history;
@@ -76,9 +69,6 @@ class MemoryStore final : public Store {
 
  private:
   Status CheckAuditIsNew(const std::vector<AuditRow>& audit) const;
-  Status CheckOwners(const CommitBatch& batch) const;
-  void Delete(core::JobId job);
-  void DeleteTasks(core::AttemptId attempt);
   Result<std::vector<EndedJob>> AllEndedJobs() const;  // newest first
 
   std::shared_ptr<MemoryData> data_;  // never null

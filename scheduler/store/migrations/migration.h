@@ -25,5 +25,10 @@ Result<std::span<const Migration>> PendingMigrations(std::span<const Migration> 
 inline constexpr const char* kCreateMigrationsTable =
     "CREATE TABLE IF NOT EXISTS schema_migrations (version integer NOT NULL PRIMARY KEY, name text NOT NULL)";
 inline constexpr const char* kSelectVersion = "SELECT coalesce(max(version), 0) FROM schema_migrations";
+// The kinds that there are rows of, each once: one look into the key's index a kind.
+inline constexpr const char* kSelectKinds =
+    "WITH RECURSIVE kinds (kind) AS (SELECT min(kind) FROM rows UNION ALL "
+    "SELECT (SELECT min(rows.kind) FROM rows WHERE rows.kind > kinds.kind) FROM kinds WHERE kinds.kind IS NOT NULL) "
+    "SELECT kind FROM kinds WHERE kind IS NOT NULL";
 
 }  // namespace glim::store

@@ -70,12 +70,12 @@ TEST(Migration, AnOlderDatabaseIsBroughtUp) {
   const TempDir dir;
   ASSERT_TRUE(SqliteStore::Open(dir.File("s.db")).ok());
   std::vector<Migration> more(SqliteMigrations().begin(), SqliteMigrations().end());
-  more.push_back({static_cast<int>(more.size()) + 1, "adds", "ALTER TABLE nodes ADD COLUMN rack TEXT"});
+  more.push_back({static_cast<int>(more.size()) + 1, "adds", "ALTER TABLE rows ADD COLUMN rack TEXT"});
   ASSERT_TRUE(SqliteStore::Open(dir.File("s.db"), {.migrations = more}).ok());
   ASSERT_TRUE(SqliteStore::Open(dir.File("s.db"), {.migrations = more}).ok()) << "not applied twice";
   auto db = SqliteDb::Open(dir.File("s.db"));
   EXPECT_EQ((*db)->QueryInt("SELECT count(*) FROM schema_migrations").value(), static_cast<int>(more.size()));
-  EXPECT_TRUE((*db)->Exec("SELECT rack FROM nodes").ok());
+  EXPECT_TRUE((*db)->Exec("SELECT rack FROM rows").ok());
 }
 
 }  // namespace

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "sdk/base/check.h"
 
 namespace glim::store {
 
@@ -12,35 +17,35 @@ namespace {
 
 using pqxx::prepare::make_dynamic_params;
 
-// The function's parameters: epoch, commits, last, next_job, next_node, then each table's columns in this order.
+// The function's parameters: epoch, commits, last, next_job, next_node, then each write's columns in this order.
 constexpr std::size_t kLast = 2;
 constexpr std::size_t kNextJob = 3;
 constexpr std::size_t kNextNode = 4;
+constexpr std::size_t kFirstColumn = 5;
 struct Place {
   std::string_view statement;
-  std::size_t first;
-  std::size_t columns;
+  std::string_view columns;  // a letter each: (n)umbers or (t)exts
 };
-constexpr std::array<Place, 14> kPlaces = {{{"delete_jobs", 5, 1},
-                                            {"delete_attempts", 6, 2},
-                                            {"delete_tasks", 8, 2},
-                                            {"delete_shares", 10, 2},
-                                            {"delete_life_tables", 12, 4},
-                                            {"put_nodes", 16, 3},
-                                            {"put_jobs", 19, 5},
-                                            {"put_attempts", 24, 4},
-                                            {"put_tasks", 28, 4},
-                                            {"put_shares", 32, 3},
-                                            {"put_life_tables", 35, 5},
-                                            {"add_history", 40, 7},
-                                            {"put_ended_jobs", 47, 5},
-                                            {"add_audit", 52, 5}}};
-constexpr std::size_t kParams = kPlaces.back().first + kPlaces.back().columns;
+constexpr std::array<Place, 5> kPlaces = {{{"delete_rows", "tt"},
+                                           {"put_rows", "ttt"},
+                                           {"add_history", "ntnnntt"},
+                                           {"put_ended_jobs", "nnttt"},
+                                           {"add_audit", "nnttt"}}};
+constexpr std::size_t kParams = [] {
+  std::size_t params = kFirstColumn;
+  for (const Place& place : kPlaces) params += place.columns.size();
+  return params;
+}();
 
-const Place* PlaceOf(std::string_view statement) {
-  const auto* found =
-      std::find_if(kPlaces.begin(), kPlaces.end(), [&](const Place& p) { return p.statement == statement; });
-  return found == kPlaces.end() ? nullptr : found;
+// Of the statement's first column.
+std::size_t PlaceOf(std::string_view statement) {
+  std::size_t first = kFirstColumn;
+  for (const Place& place : kPlaces) {
+    if (place.statement == statement) return first;
+    first += place.columns.size();
+  }
+  GLIM_CHECK(false, "glim_commit has no place for " + std::string(statement));
+  return first;
 }
 
 PostgresWrite EmptyCall() {
@@ -50,25 +55,31 @@ PostgresWrite EmptyCall() {
   return call;
 }
 
-bool IsCall(const PostgresWrite& write) { return std::string_view(write.statement) == kCommitStatement; }
-
 }  // namespace
+
+std::string CommitSql() {
+  std::string sql =
+      "SELECT found_epoch, found_commits FROM glim_commit($1::bigint, $2::bigint, $3::boolean, "
+      "$4::bigint, $5::bigint";
+  std::size_t param = kFirstColumn;
+  for (const Place& place : kPlaces) {
+    for (const char type : place.columns) {
+      sql += fmt::format(", ${}::{}[]", ++param, type == 'n' ? "bigint" : "text");
+    }
+  }
+  return sql + ")";
+}
 
 std::vector<PostgresWrite> InCalls(std::vector<PostgresWrite> writes, const std::optional<core::PutIds>& ids) {
   std::vector<PostgresWrite> calls = {EmptyCall()};
   std::size_t next = 0;  // parameters of the last call before this one have their rows, or come too late for them
   for (PostgresWrite& write : writes) {
-    const Place* place = PlaceOf(write.statement);
-    if (!place) {
-      calls.push_back(std::move(write));
-      continue;
-    }
-    if (!IsCall(calls.back()) || place->first < next) calls.push_back(EmptyCall());
+    const std::size_t first = PlaceOf(write.statement);
+    if (first < next) calls.push_back(EmptyCall());
+    next = first + write.params.size();
     std::move(write.params.begin(), write.params.end(),
-              calls.back().params.begin() + static_cast<std::ptrdiff_t>(place->first));
-    next = place->first + place->columns;
+              calls.back().params.begin() + static_cast<std::ptrdiff_t>(first));
   }
-  if (!IsCall(calls.back())) calls.push_back(EmptyCall());
   PostgresWrite& last = calls.back();
   last.params[kLast] = "t";
   if (ids) {
@@ -99,12 +110,8 @@ PostgresFence SendCommit(pqxx::connection& connection, const PostgresFence& expe
   }
   pqxx::work transaction(connection);
   for (const PostgresWrite& write : calls) {
-    if (IsCall(write)) {
-      const PostgresFence found = Call(transaction, expected, write);
-      if (found != expected) return found;
-    } else {
-      transaction.exec_prepared(write.statement, make_dynamic_params(write.params));
-    }
+    const PostgresFence found = Call(transaction, expected, write);
+    if (found != expected) return found;
   }
   transaction.commit();
   return expected;

@@ -14,29 +14,12 @@ namespace {
 constexpr std::int64_t kMigrationLock = 0x676c696d;
 
 constexpr std::pair<const char*, const char*> kStatements[] = {
-    {kCommitStatement, kCommitSql},
     {"lock_meta", "SELECT key, value FROM meta WHERE key IN ('commits', 'epoch') ORDER BY key FOR UPDATE"},
     {"set_meta", "UPDATE meta SET value = $2 WHERE key = $1"},
     {"add_meta", "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING"},
     {"get_meta", "SELECT value FROM meta WHERE key = $1"},
-    {"load_shares", "SELECT team, user_name, body FROM shares"},
-    {"load_life_tables", "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables"},
-    {"delete_nodes", "DELETE FROM nodes WHERE id = ANY ($1::bigint[])"},
-    {"put_accounts",
-     "INSERT INTO accounts (kind, name, body) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) "
-     "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
-    {"delete_accounts", "DELETE FROM accounts WHERE (kind, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))"},
-    {"load_accounts", "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
-    {"put_identity",
-     "INSERT INTO identity (kind, name, body) SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) "
-     "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
-    {"delete_identity", "DELETE FROM identity WHERE (kind, name) IN (SELECT * FROM unnest($1::text[], $2::text[]))"},
-    {"load_identity", "SELECT kind, name, body FROM identity ORDER BY kind, name"},
-    {"put_reservations",
-     "INSERT INTO reservations (name, body) SELECT * FROM unnest($1::text[], $2::text[]) "
-     "ON CONFLICT (name) DO UPDATE SET body = excluded.body"},
-    {"delete_reservations", "DELETE FROM reservations WHERE name = ANY ($1::text[])"},
-    {"load_reservations", "SELECT name, body FROM reservations ORDER BY name"},
+    {"kinds", kSelectKinds},
+    {"load_rows", "SELECT key, body FROM rows WHERE kind = $1 AND key > $2 ORDER BY key LIMIT $3"},
     {"audit", "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE seq > $1 AND seq >= $2 ORDER BY seq LIMIT $3"},
     {"audit_of_user",
      "SELECT seq, at_ms, user_name, body, hash FROM audit WHERE user_name = $4 AND seq > $1 AND seq >= $2 "
@@ -48,13 +31,6 @@ constexpr std::pair<const char*, const char*> kStatements[] = {
      "SELECT hash FROM audit WHERE seq = $2::bigint AND "
      "(SELECT count(*) FROM audit WHERE seq > $1::bigint AND seq <= $2::bigint) = $2::bigint - $1::bigint"},
     {"prune_audit", "DELETE FROM audit WHERE seq <= $1"},
-    {"load_nodes", "SELECT id, body FROM nodes WHERE id > $1 ORDER BY id LIMIT $2"},
-    {"load_jobs", "SELECT id, body FROM jobs WHERE id > $1 ORDER BY id LIMIT $2"},
-    {"load_attempts",
-     "SELECT job_id, number, body FROM attempts WHERE (job_id, number) > ($1, $2) ORDER BY job_id, number LIMIT $3"},
-    {"load_tasks",
-     "SELECT job_id, attempt, idx, body FROM tasks WHERE (job_id, attempt, idx) > ($1, $2, $3) "
-     "ORDER BY job_id, attempt, idx LIMIT $4"},
     {"last_history", "SELECT coalesce(max(seq), 0) FROM history"},
     {"prune", "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)"},
     {"prune_ended_jobs",
@@ -99,6 +75,7 @@ void SetUp(pqxx::connection& connection) {
   // A scheduler that froze inside a transaction must not keep its successor waiting.
   connection.set_variable("idle_in_transaction_session_timeout", "'15s'");
   if (connection.get_variable("synchronous_commit") == "off") connection.set_variable("synchronous_commit", "'on'");
+  connection.prepare(kCommitStatement, CommitSql());
   for (const auto& [name, sql] : kStatements) connection.prepare(name, sql);
   PrepareHistory(connection);
 }

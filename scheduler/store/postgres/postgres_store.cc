@@ -18,8 +18,6 @@ namespace glim::store {
 
 namespace {
 
-using pqxx::prepare::make_dynamic_params;
-
 // Waits for whoever holds the rows: afterwards every earlier commit has either happened or never will.
 PostgresFence LockFence(pqxx::work& transaction) {
   const pqxx::result rows = transaction.exec_prepared_n(2, "lock_meta");
@@ -42,69 +40,27 @@ using Snapshot = pqxx::transaction<pqxx::repeatable_read, pqxx::read_only>;
 
 std::string_view Text(const pqxx::field& field) { return {field.c_str(), field.size()}; }
 
-core::AttemptId AttemptOf(const pqxx::row& row) {
-  return {core::JobId(row[0].as<std::uint64_t>()), row[1].as<std::uint32_t>()};
-}
-
-// Calls add(row) for every row of a query that goes on behind the `Keys` first columns of the last one.
-template <std::size_t Keys, typename Add>
-Status EachRow(Snapshot& snapshot, const char* statement, Add add) {
-  std::vector<std::string> params(Keys, "-1");
-  params.push_back(std::to_string(kPage));
+Status LoadKind(Snapshot& snapshot, StateLoader& loader, std::string_view kind) {
+  const std::string name(kind);
+  std::string last;
   for (;;) {
-    const pqxx::result rows = snapshot.exec_prepared(statement, make_dynamic_params(params));
+    const pqxx::result rows = snapshot.exec_prepared("load_rows", name, last, kPage);
     for (const pqxx::row& row : rows) {
-      if (Status s = add(row); !s.ok()) return s;
+      if (Status s = loader.Add(kind, Text(row[0]), Text(row[1])); !s.ok()) return s;
     }
     if (rows.size() < static_cast<pqxx::result::size_type>(kPage)) return Status::Ok();
-    for (std::size_t key = 0; key < Keys; ++key) {
-      params[key] = rows.back()[static_cast<pqxx::row::size_type>(key)].as<std::string>();
-    }
+    last = rows.back()[0].as<std::string>();
   }
-}
-
-// Bounded in number (service_history.h, team_service.h): no pages.
-Status LoadLearnt(Snapshot& snapshot, StateLoader& loader) {
-  for (const pqxx::row& row : snapshot.exec_prepared("load_shares")) {
-    const Status s = loader.AddShare({std::string(Text(row[0])), std::string(Text(row[1]))}, Text(row[2]));
-    if (!s.ok()) return s;
-  }
-  for (const pqxx::row& row : snapshot.exec_prepared("load_life_tables")) {
-    core::LifeTableId id{static_cast<std::uint8_t>(row[0].as<int>()), std::string(Text(row[1])),
-                         row[2].as<std::uint32_t>(), row[3].as<std::int64_t>()};
-    if (Status s = loader.AddLifeTable(std::move(id), Text(row[4])); !s.ok()) return s;
-  }
-  return Status::Ok();
 }
 
 Status LoadRows(Snapshot& snapshot, StateLoader& loader) {
-  Status status = EachRow<1>(snapshot, "load_nodes", [&](const pqxx::row& row) {
-    return loader.AddNode(core::NodeId(row[0].as<std::uint32_t>()), Text(row[1]));
-  });
-  if (!status.ok()) return status;
-  status = EachRow<1>(snapshot, "load_jobs", [&](const pqxx::row& row) {
-    return loader.AddJob(core::JobId(row[0].as<std::uint64_t>()), Text(row[1]));
-  });
-  if (!status.ok()) return status;
-  status = EachRow<2>(snapshot, "load_attempts",
-                      [&](const pqxx::row& row) { return loader.AddAttempt(AttemptOf(row), Text(row[2])); });
-  if (!status.ok()) return status;
-  status = EachRow<3>(snapshot, "load_tasks", [&](const pqxx::row& row) {
-    return loader.AddTask({AttemptOf(row), row[2].as<std::uint32_t>()}, Text(row[3]));
-  });
-  if (!status.ok()) return status;
-  for (const pqxx::row& row : snapshot.exec_prepared("load_accounts")) {
-    status = loader.AddAccount({row[0].as<std::string>(), row[1].as<std::string>()}, Text(row[2]));
-    if (!status.ok()) return status;
+  for (const pqxx::row& row : snapshot.exec_prepared("kinds")) {
+    if (Status s = StateLoader::CheckKind(Text(row[0])); !s.ok()) return s;
   }
-  for (const pqxx::row& row : snapshot.exec_prepared("load_identity")) {
-    status = loader.AddIdentity({row[0].as<std::string>(), row[1].as<std::string>()}, Text(row[2]));
-    if (!status.ok()) return status;
+  for (const std::string_view kind : StateLoader::Kinds()) {
+    if (Status s = LoadKind(snapshot, loader, kind); !s.ok()) return s;
   }
-  for (const pqxx::row& row : snapshot.exec_prepared("load_reservations")) {
-    if (status = loader.AddReservation(row[0].as<std::string>(), Text(row[1])); !status.ok()) return status;
-  }
-  return LoadLearnt(snapshot, loader);
+  return Status::Ok();
 }
 
 }  // namespace

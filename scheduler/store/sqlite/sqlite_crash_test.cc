@@ -48,7 +48,12 @@ std::vector<core::Mutation> CommitNumber(std::uint64_t n) {
   entry.job = JobId(n);
   std::vector<core::Mutation> mutations = {PutRow(job),  PutRow(attempt), PutRow(task),
                                            PutRow(node), entry,           core::PutIds{JobId(n + 1), core::NodeId(2)}};
-  if (n > 10) mutations.push_back(core::DeleteJob{JobId(n - 10)});
+  if (n > 10) {
+    const core::AttemptId old{JobId(n - 10), 1};
+    mutations.push_back(core::Deleted<core::Task>{{old, 0}});
+    mutations.push_back(core::Deleted<core::Attempt>{old});
+    mutations.push_back(core::Deleted<core::Job>{old.job});
+  }
   return mutations;
 }
 
@@ -180,7 +185,7 @@ TEST(SqliteCrash, AWriteThatTheSystemRefusesLeavesWholeCommits) {
   const TempDir dir;
   const std::string path = dir.File("s.db");
   // The write-ahead log meets the limit in the middle of a commit.
-  CommittingChild child(path, 1, 600'000);
+  CommittingChild child(path, 1, 900'000);
   ASSERT_TRUE(child.WaitUntilBusy());
   int status = 0;
   const std::uint64_t acknowledged = child.Last(&status);

@@ -21,7 +21,6 @@ Status Configure(SqliteDb& db, const SqliteOptions& options) {
         .WithFix("put the database on a local disk");
   }
   if (Status s = db.Exec("PRAGMA synchronous = FULL;"
-                         "PRAGMA foreign_keys = ON;"
                          "PRAGMA trusted_schema = OFF;"
                          "PRAGMA cell_size_check = ON;"
                          "PRAGMA cache_size = -16384;"             // KiB; the kernel has the rest
@@ -106,21 +105,12 @@ Status SqliteStore::Prepare() {
       {sql_.set_meta, "UPDATE meta SET value = ?2 WHERE key = ?1"},
       {sql_.raise_meta, "UPDATE meta SET value = ?2 WHERE key = ?1 AND CAST(value AS INTEGER) < ?2"},
       {sql_.add_meta, "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING"},
-      {sql_.delete_job, "DELETE FROM jobs WHERE id = ?1"},
-      {sql_.delete_node, "DELETE FROM nodes WHERE id = ?1"},
-      {sql_.put_node,
-       "INSERT INTO nodes (id, name, body) VALUES (?1, ?2, ?3) "
-       "ON CONFLICT (id) DO UPDATE SET name = excluded.name, body = excluded.body"},
-      {sql_.put_job,
-       "INSERT INTO jobs (id, state, user_name, submitted_at_ms, body) VALUES (?1, ?2, ?3, ?4, ?5) "
-       "ON CONFLICT (id) DO UPDATE SET state = excluded.state, user_name = excluded.user_name, "
-       "submitted_at_ms = excluded.submitted_at_ms, body = excluded.body"},
-      {sql_.put_attempt,
-       "INSERT INTO attempts (job_id, number, state, body) VALUES (?1, ?2, ?3, ?4) "
-       "ON CONFLICT (job_id, number) DO UPDATE SET state = excluded.state, body = excluded.body"},
-      {sql_.put_task,
-       "INSERT INTO tasks (job_id, attempt, idx, body) VALUES (?1, ?2, ?3, ?4) "
-       "ON CONFLICT (job_id, attempt, idx) DO UPDATE SET body = excluded.body"},
+      {sql_.put_row,
+       "INSERT INTO rows (kind, key, body) VALUES (?1, ?2, ?3) "
+       "ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body"},
+      {sql_.delete_row, "DELETE FROM rows WHERE kind = ?1 AND key = ?2"},
+      {sql_.load_rows, "SELECT key, body FROM rows WHERE kind = ?1 ORDER BY key"},
+      {sql_.kinds, kSelectKinds},
       {sql_.add_history,
        "INSERT INTO history (at_ms, kind, job_id, attempt, node_id, text, facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
       {sql_.put_ended_job,
@@ -130,10 +120,6 @@ Status SqliteStore::Prepare() {
        "ON CONFLICT (job_id) DO UPDATE SET ended_at_ms = excluded.ended_at_ms, user_name = excluded.user_name, "
        "state = excluded.state, body = excluded.body, job_name = excluded.job_name, team = excluded.team, "
        "pool = excluded.pool, class = excluded.class, figures = excluded.figures"},
-      {sql_.load_nodes, "SELECT id, body FROM nodes ORDER BY id"},
-      {sql_.load_jobs, "SELECT id, body FROM jobs ORDER BY id"},
-      {sql_.load_attempts, "SELECT job_id, number, body FROM attempts ORDER BY job_id, number"},
-      {sql_.load_tasks, "SELECT job_id, attempt, idx, body FROM tasks ORDER BY job_id, attempt, idx"},
       {sql_.prune,
        "DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE at_ms < ?1 ORDER BY at_ms LIMIT ?2)"},
       {sql_.prune_ended_jobs,
@@ -152,53 +138,9 @@ Status SqliteStore::Prepare() {
        "DELETE FROM ended_jobs WHERE job_id IN "
        "(SELECT job_id FROM ended_jobs ORDER BY ended_at_ms DESC, job_id DESC LIMIT ?2 OFFSET ?1)"},
   };
-  if (Status s = PrepareLearnt(); !s.ok()) return s;
-  if (Status s = PrepareAccounts(); !s.ok()) return s;
   if (Status s = PrepareAudit(); !s.ok()) return s;
   if (Status s = PrepareLogTails(); !s.ok()) return s;
   if (Status s = history_.Prepare(*db_); !s.ok()) return s;
-  return PrepareAll(*db_, all);
-}
-
-// What outlives jobs, and what goes before them.
-Status SqliteStore::PrepareLearnt() {
-  const NamedSql all[] = {
-      {sql_.delete_attempt, "DELETE FROM attempts WHERE job_id = ?1 AND number = ?2"},
-      {sql_.delete_tasks, "DELETE FROM tasks WHERE job_id = ?1 AND attempt = ?2"},
-      {sql_.delete_share, "DELETE FROM shares WHERE team = ?1 AND user_name = ?2"},
-      {sql_.delete_life_table,
-       "DELETE FROM life_tables WHERE level = ?1 AND user_name = ?2 AND nodes = ?3 AND limit_minutes = ?4"},
-      {sql_.put_share,
-       "INSERT INTO shares (team, user_name, body) VALUES (?1, ?2, ?3) "
-       "ON CONFLICT (team, user_name) DO UPDATE SET body = excluded.body"},
-      {sql_.put_life_table,
-       "INSERT INTO life_tables (level, user_name, nodes, limit_minutes, body) VALUES (?1, ?2, ?3, ?4, ?5) "
-       "ON CONFLICT (level, user_name, nodes, limit_minutes) DO UPDATE SET body = excluded.body"},
-      {sql_.load_shares, "SELECT team, user_name, body FROM shares ORDER BY team, user_name"},
-      {sql_.load_life_tables,
-       "SELECT level, user_name, nodes, limit_minutes, body FROM life_tables "
-       "ORDER BY level, user_name, nodes, limit_minutes"},
-  };
-  return PrepareAll(*db_, all);
-}
-
-Status SqliteStore::PrepareAccounts() {
-  const NamedSql all[] = {
-      {sql_.put_account,
-       "INSERT INTO accounts (kind, name, body) VALUES (?1, ?2, ?3) "
-       "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
-      {sql_.delete_account, "DELETE FROM accounts WHERE kind = ?1 AND name = ?2"},
-      {sql_.load_accounts, "SELECT kind, name, body FROM accounts ORDER BY kind, name"},
-      {sql_.put_identity,
-       "INSERT INTO identity (kind, name, body) VALUES (?1, ?2, ?3) "
-       "ON CONFLICT (kind, name) DO UPDATE SET body = excluded.body"},
-      {sql_.delete_identity, "DELETE FROM identity WHERE kind = ?1 AND name = ?2"},
-      {sql_.load_identity, "SELECT kind, name, body FROM identity ORDER BY kind, name"},
-      {sql_.put_reservation,
-       "INSERT INTO reservations (name, body) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET body = excluded.body"},
-      {sql_.delete_reservation, "DELETE FROM reservations WHERE name = ?1"},
-      {sql_.load_reservations, "SELECT name, body FROM reservations ORDER BY name"},
-  };
   return PrepareAll(*db_, all);
 }
 

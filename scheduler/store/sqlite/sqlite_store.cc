@@ -76,49 +76,13 @@ Status SqliteStore::LoadRows(StateLoader& loader) {
       }
     }
   };
-  auto& nodes = sql_.load_nodes;
-  Status status = each(
-      nodes, [&] { return loader.AddNode(core::NodeId(static_cast<std::uint32_t>(nodes.Int(0))), nodes.Text(1)); });
-  if (!status.ok()) return status;
-  auto& jobs = sql_.load_jobs;
-  status = each(jobs, [&] { return loader.AddJob(core::JobId(jobs.Unsigned(0)), jobs.Text(1)); });
-  if (!status.ok()) return status;
-  const auto attempt_id = [](const SqliteStatement& row) {
-    return core::AttemptId{core::JobId(row.Unsigned(0)), static_cast<std::uint32_t>(row.Int(1))};
-  };
-  auto& attempts = sql_.load_attempts;
-  status = each(attempts, [&] { return loader.AddAttempt(attempt_id(attempts), attempts.Text(2)); });
-  if (!status.ok()) return status;
-  auto& tasks = sql_.load_tasks;
-  status = each(tasks, [&] {
-    return loader.AddTask({attempt_id(tasks), static_cast<std::uint32_t>(tasks.Int(2))}, tasks.Text(3));
-  });
-  if (!status.ok()) return status;
-  auto& shares = sql_.load_shares;
-  status = each(shares, [&] {
-    return loader.AddShare({std::string(shares.Text(0)), std::string(shares.Text(1))}, shares.Text(2));
-  });
-  if (!status.ok()) return status;
-  auto& tables = sql_.load_life_tables;
-  status = each(tables, [&] {
-    core::LifeTableId id{static_cast<std::uint8_t>(tables.Int(0)), std::string(tables.Text(1)),
-                         static_cast<std::uint32_t>(tables.Int(2)), tables.Int(3)};
-    return loader.AddLifeTable(std::move(id), tables.Text(4));
-  });
-  if (!status.ok()) return status;
-  auto& accounts = sql_.load_accounts;
-  status = each(accounts, [&] {
-    return loader.AddAccount({std::string(accounts.Text(0)), std::string(accounts.Text(1))}, accounts.Text(2));
-  });
-  if (!status.ok()) return status;
-  auto& identity = sql_.load_identity;
-  status = each(identity, [&] {
-    return loader.AddIdentity({std::string(identity.Text(0)), std::string(identity.Text(1))}, identity.Text(2));
-  });
-  if (!status.ok()) return status;
-  auto& reservations = sql_.load_reservations;
-  return each(reservations,
-              [&] { return loader.AddReservation(std::string(reservations.Text(0)), reservations.Text(1)); });
+  if (Status s = each(sql_.kinds, [&] { return StateLoader::CheckKind(sql_.kinds.Text(0)); }); !s.ok()) return s;
+  for (const std::string_view kind : StateLoader::Kinds()) {
+    sql_.load_rows.Bind(kind);
+    const auto add = [&] { return loader.Add(kind, sql_.load_rows.Text(0), sql_.load_rows.Text(1)); };
+    if (Status s = each(sql_.load_rows, add); !s.ok()) return s;
+  }
+  return Status::Ok();
 }
 
 Result<std::unique_ptr<core::ClusterState>> SqliteStore::Load() {
@@ -133,85 +97,18 @@ Result<std::unique_ptr<core::ClusterState>> SqliteStore::Load() {
   return std::move(loader).Finish({core::JobId(*next_job), core::NodeId(static_cast<std::uint32_t>(*next_node))});
 }
 
-Status SqliteStore::Delete(const CommitBatch& batch) {
-  for (const core::JobId job : batch.deleted_jobs) {
-    if (Status s = sql_.delete_job.Run(job.value); !s.ok()) return s;
-  }
-  for (const core::NodeId node : batch.deleted_nodes) {
-    if (Status s = sql_.delete_node.Run(node.value); !s.ok()) return s;
-  }
-  for (const core::AttemptId& id : batch.deleted_tasks) {
-    if (Status s = sql_.delete_tasks.Run(id.job.value, id.number); !s.ok()) return s;
-  }
-  for (const core::AttemptId& id : batch.deleted_attempts) {
-    if (Status s = sql_.delete_attempt.Run(id.job.value, id.number); !s.ok()) return s;
-  }
-  for (const core::ShareId& id : batch.deleted_shares) {
-    if (Status s = sql_.delete_share.Run(CleanText(id.team), CleanText(id.user)); !s.ok()) return s;
-  }
-  for (const core::LifeTableId& id : batch.deleted_life_tables) {
-    Status s = sql_.delete_life_table.Run(id.level, CleanText(id.user), id.nodes, id.limit_minutes);
-    if (!s.ok()) return s;
-  }
-  return Status::Ok();
-}
-
-Status SqliteStore::WriteLearnt(const CommitBatch& batch) {
-  for (const auto& [id, row] : batch.shares) {
-    if (Status s = sql_.put_share.Run(CleanText(id.team), CleanText(id.user), EncodeShare(*row)); !s.ok()) return s;
-  }
-  for (const auto& [id, row] : batch.life_tables) {
-    Status s = sql_.put_life_table.Run(id.level, CleanText(id.user), id.nodes, id.limit_minutes, EncodeLifeTable(*row));
-    if (!s.ok()) return s;
-  }
-  return Status::Ok();
-}
-
-Status SqliteStore::WriteAccountsAndIdentity(const CommitBatch& batch) {
-  for (const auto& [key, row] : batch.accounts) {
-    Status s = row != nullptr ? sql_.put_account.Run(key.kind, key.name, EncodeAccount(*row))
-                              : sql_.delete_account.Run(key.kind, key.name);
-    if (!s.ok()) return s;
-  }
-  for (const auto& [key, row] : batch.identity) {
-    const std::string name = CleanText(key.name);
-    Status s = row != nullptr ? sql_.put_identity.Run(key.kind, name, EncodeIdentity(*row))
-                              : sql_.delete_identity.Run(key.kind, name);
-    if (!s.ok()) return s;
-  }
-  for (const auto& [name, row] : batch.reservations) {
-    Status s = row != nullptr ? sql_.put_reservation.Run(CleanText(name), EncodeReservation(*row))
-                              : sql_.delete_reservation.Run(CleanText(name));
-    if (!s.ok()) return s;
-  }
-  return Status::Ok();
-}
-
 Status SqliteStore::Write(const CommitBatch& batch) {
-  if (Status s = Delete(batch); !s.ok()) return s;
-  for (const auto& [id, row] : batch.nodes) {
-    if (Status s = sql_.put_node.Run(id.value, CleanText(row->name), EncodeNode(*row)); !s.ok()) return s;
+  for (const DeletedRow& row : batch.deleted) {
+    if (Status s = sql_.delete_row.Run(row.kind, row.key); !s.ok()) return s;
   }
-  for (const auto& [id, row] : batch.jobs) {
-    Status s = sql_.put_job.Run(id.value, core::WordOf(row->state), CleanText(row->user), row->submitted_at.ms,
-                                EncodeJob(*row));
-    if (!s.ok()) return s;
+  for (const StoredRow& row : batch.rows) {
+    if (Status s = sql_.put_row.Run(row.kind, row.key, row.body); !s.ok()) return s;
   }
-  for (const auto& [id, row] : batch.attempts) {
-    Status s = sql_.put_attempt.Run(id.job.value, id.number, core::WordOf(row->state), EncodeAttempt(*row));
-    if (!s.ok()) return s;
-  }
-  for (const auto& [id, row] : batch.tasks) {
-    Status s = sql_.put_task.Run(id.attempt.job.value, id.attempt.number, id.index, EncodeTask(*row));
-    if (!s.ok()) return s;
-  }
-  if (Status s = WriteAccountsAndIdentity(batch); !s.ok()) return s;
   for (const core::HistoryEntry* entry : batch.history) {
     Status s = sql_.add_history.Run(entry->at.ms, core::WordOf(entry->kind), entry->job.value, entry->attempt,
                                     entry->node.value, CleanText(entry->text), EncodeHistoryFacts(entry->facts));
     if (!s.ok()) return s;
   }
-  if (Status s = WriteLearnt(batch); !s.ok()) return s;
   if (!batch.ids) return Status::Ok();
   if (Status s = sql_.raise_meta.Run("next_job", batch.ids->next_job.value); !s.ok()) return s;
   return sql_.raise_meta.Run("next_node", batch.ids->next_node.value);

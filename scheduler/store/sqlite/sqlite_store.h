@@ -65,12 +65,7 @@ class SqliteStore final : public Store {
  private:
   struct Statements {
     SqliteStatement get_meta, set_meta, raise_meta, add_meta;
-    SqliteStatement delete_job, delete_node, put_node, put_job, put_attempt, put_task, add_history, put_ended_job;
-    SqliteStatement delete_attempt, delete_tasks, put_share, put_life_table, delete_share, delete_life_table;
-    SqliteStatement load_nodes, load_jobs, load_attempts, load_tasks, load_shares, load_life_tables;
-    SqliteStatement put_account, delete_account, load_accounts;
-    SqliteStatement put_identity, delete_identity, load_identity;
-    SqliteStatement put_reservation, delete_reservation, load_reservations;
+    SqliteStatement put_row, delete_row, load_rows, kinds, add_history, put_ended_job;
     SqliteStatement add_audit, audit, audit_of_user, audit_since, last_audit;
     SqliteStatement audit_before, audit_hash, prune_audit;
     SqliteStatement prune, prune_ended_jobs, trim, trim_ended_jobs, history_mean;
@@ -80,17 +75,12 @@ class SqliteStore final : public Store {
   SqliteStore(SqliteFile file, std::unique_ptr<SqliteDb> db) : file_(std::move(file)), db_(std::move(db)) {}
 
   Status Prepare();
-  Status PrepareLearnt();
-  Status PrepareAccounts();
   Status PrepareAudit();
   Status PrepareLogTails();
   Result<std::string> Meta(const char* key);
   Result<std::uint64_t> MetaNumber(const char* key);
   Status CheckEpoch(std::uint64_t epoch);
   Status Write(const CommitBatch& batch);
-  Status Delete(const CommitBatch& batch);
-  Status WriteLearnt(const CommitBatch& batch);
-  Status WriteAccountsAndIdentity(const CommitBatch& batch);
   Status WriteAudit(const std::vector<AuditRow>& audit);
   Status WriteEndedJobs(const std::vector<EndedJob>& ended);
   Result<std::size_t> DeleteHistory(std::uint64_t epoch, SqliteStatement& entries, std::int64_t entries_bound,

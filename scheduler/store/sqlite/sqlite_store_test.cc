@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "scheduler/store/testing/old_store.h"
 #include "scheduler/store/testing/temp_dir.h"
 
 namespace glim::store {
@@ -57,26 +58,22 @@ TEST(SqliteStore, ASecondSchedulerIsKeptOut) {
   EXPECT_TRUE(SqliteStore::Open(path).ok());
 }
 
-// The database of the version before there were identities: its rows are read, and have what a row has by default.
-TEST(SqliteStore, AnOlderDatabaseGetsIdentitiesAndATrail) {
+TEST(SqliteStore, AnOlderDatabaseIsTakenOverWithEachOfItsRows) {
   const TempDir dir;
   const std::string path = dir.File("s.db");
-  const auto older = SqliteStore::Open(path, {.migrations = SqliteMigrations().first(6)});
-  EXPECT_FALSE(older.ok()) << "this program's statements need the newer tables";
+  const auto older = SqliteStore::Open(path, {.migrations = SqliteMigrations().first(kOldVersion)});
+  EXPECT_FALSE(older.ok()) << "this program's statements need the newer table";
   {
     auto db = SqliteDb::Open(path).value();
-    ASSERT_EQ(db->QueryInt("SELECT max(version) FROM schema_migrations").value(), 6);
-    ASSERT_TRUE(db->Exec("INSERT INTO accounts VALUES ('team', 'vision', '{\"name\":\"vision\",\"weight\":50}'), "
-                         "('user', 'kim', '{\"name\":\"kim\",\"teams\":[\"vision\"]}')")
-                    .ok());
+    ASSERT_EQ(db->QueryInt("SELECT max(version) FROM schema_migrations").value(), int{kOldVersion});
+    ASSERT_TRUE(db->Exec(OldRows().c_str()).ok());
   }
   auto store = MustOpen(path);
   ASSERT_NE(store, nullptr);
-  const auto state = store->Load().value();
-  EXPECT_EQ(state->accounts().users.at("kim"), (core::User{"kim", {"vision"}}));
-  EXPECT_EQ(state->accounts().teams.at("vision"), (core::Team{"vision", 50}));
-  EXPECT_TRUE(state->identity().Rows().empty());
-  EXPECT_EQ(store->LastAudit().value(), AuditEnd{});
+  ASSERT_NO_FATAL_FAILURE(ExpectOldRows(*store->Load().value()));
+  store.reset();
+  auto db = SqliteDb::Open(path).value();
+  EXPECT_EQ(db->QueryInt("SELECT count(*) FROM sqlite_schema WHERE name IN ('jobs', 'nodes', 'accounts')").value(), 0);
 }
 
 TEST(SqliteStore, FilesArePrivate) {
@@ -154,10 +151,12 @@ TEST(SqliteStore, AMangledRowIsNamed) {
     EXPECT_TRUE(SqliteDb::Open(path).value()->Exec(sql).ok());
     return MustOpen(path)->Load().status();
   };
-  EXPECT_THAT(load_after("UPDATE jobs SET body = '{}' WHERE id = 2").message(), HasSubstr("table jobs, row 2: spec"));
-  EXPECT_THAT(load_after("DELETE FROM jobs WHERE id = 2; INSERT INTO attempts VALUES (9, 1, 'x', '{}')").message(),
-              HasSubstr("table attempts, row 9.1: no such job"));
-  EXPECT_THAT(load_after("DELETE FROM attempts; UPDATE meta SET value = 'many' WHERE key = 'next_job'").message(),
+  EXPECT_THAT(load_after("UPDATE rows SET body = '{}' WHERE kind = 'job' AND key = '2'").message(),
+              HasSubstr("row job 2: spec"));
+  EXPECT_THAT(load_after("UPDATE rows SET key = '2x' WHERE kind = 'job' AND key = '2'").message(),
+              HasSubstr("row job 2x: this is no key of such a row"));
+  EXPECT_EQ(load_after("UPDATE rows SET kind = 'budget' WHERE key = '2x'").reason(), "STORE_TOO_NEW");
+  EXPECT_THAT(load_after("DELETE FROM rows; UPDATE meta SET value = 'many' WHERE key = 'next_job'").message(),
               HasSubstr("table meta, row next_job: not a number"));
   EXPECT_THAT(load_after("DELETE FROM meta WHERE key = 'next_job'").message(),
               HasSubstr("table meta, row next_job: missing"));
@@ -182,7 +181,7 @@ TEST(SqliteStore, AFullDatabaseRefusesWholeCommitsAndGoesOn) {
     EXPECT_GT(committed, 10u);
     EXPECT_EQ(store->Load().value()->tables().jobs.size(), 2 * committed);
     // Room made by a deletion is room for the next commit.
-    EXPECT_TRUE(store->Commit(epoch, {core::DeleteJob{core::JobId(2)}}).ok());
+    EXPECT_TRUE(store->Commit(epoch, {core::Deleted<core::Job>{core::JobId(2)}}).ok());
     EXPECT_TRUE(store->Commit(epoch, {PutJob(2, 20'000)}).ok());
   }
   auto store = MustOpen(path);
@@ -196,11 +195,11 @@ TEST(SqliteStore, AReaderBesideItDoesNotStopIt) {
   const auto epoch = store->AcquireEpoch().value();
   auto shell = SqliteDb::Open(dir.File("s.db"));
   ASSERT_TRUE(shell.ok());
-  ASSERT_TRUE((*shell)->Exec("BEGIN; SELECT count(*) FROM jobs").ok());
+  ASSERT_TRUE((*shell)->Exec("BEGIN; SELECT count(*) FROM rows").ok());
   ASSERT_TRUE(store->Commit(epoch, {PutJob(1)}).ok());
-  EXPECT_EQ((*shell)->QueryInt("SELECT count(*) FROM jobs").value(), 0);
+  EXPECT_EQ((*shell)->QueryInt("SELECT count(*) FROM rows").value(), 0);
   ASSERT_TRUE((*shell)->Exec("COMMIT").ok());
-  EXPECT_EQ((*shell)->QueryInt("SELECT count(*) FROM jobs").value(), 1);
+  EXPECT_EQ((*shell)->QueryInt("SELECT count(*) FROM rows").value(), 1);
 }
 
 }  // namespace
