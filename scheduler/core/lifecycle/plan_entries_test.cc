@@ -26,7 +26,7 @@ TEST(PlanEntries, WhatAJobHasSavedOrSaysCallsForNone) {
   EXPECT_FALSE(CallsForAPass<JobToPlan>(&before, after));
 }
 
-// Its agent has shown receipts for what ran there: the node may be claimed by the next job, whoever has it now.
+// Its agent has shown receipts for what ran there: the next job may claim the node while another one holds it.
 TEST(PlanEntries, AHeldNodeThatMayBeClaimedAgainCallsForAPass) {
   Node before;
   before.state = NodeState::kReady;

@@ -14,7 +14,7 @@ class StoreMirror {
  public:
   void Commit(const std::vector<Mutation>& mutations);
 
-  // A sentence about the first table that differs; empty if none does.
+  // A sentence if rows, accounts, identities or ids differ; empty if none do.
   std::string Difference(const ClusterState& state) const;
 
   // The state that a new leader loads: rows and ids, nothing soft.

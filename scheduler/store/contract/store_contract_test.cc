@@ -260,10 +260,10 @@ TEST_P(StoreContract, ARowThatBelongsToNothingIsRefusedByALoad) {
 
 TEST_P(StoreContract, ARemovedNodeIsGoneAndItsNameIsAnothers) {
   Rng rng(1);
-  core::Node old = RandomNode(rng, NodeId(1)), anew = RandomNode(rng, NodeId(2));
-  old.name = anew.name = "n1";
+  core::Node old = RandomNode(rng, NodeId(1)), replacement = RandomNode(rng, NodeId(2));
+  old.name = replacement.name = "n1";
   Commit({Put(old)});
-  Commit({core::Deleted<core::Node>{NodeId(1)}, core::Deleted<core::Node>{NodeId(77)}, Put(anew)});
+  Commit({core::Deleted<core::Node>{NodeId(1)}, core::Deleted<core::Node>{NodeId(77)}, Put(replacement)});
   Reopen();
   const auto state = Load();
   EXPECT_EQ(state->FindNode(NodeId(1)), nullptr);
