@@ -1,5 +1,7 @@
 #include "proto/methods/methods.h"
 
+#include <cstddef>
+
 #include "glim/v1/admin_api.pb.h"
 #include "glim/v1/agent_api.pb.h"
 #include "glim/v1/client_api.pb.h"
@@ -51,6 +53,7 @@ std::string ShortName(const google::protobuf::MethodDescriptor& method) {
 
 std::vector<std::pair<std::string_view, std::string>> PathsOf(const google::protobuf::MethodDescriptor& method) {
   std::vector<std::pair<std::string_view, std::string>> paths;
+  paths.reserve(static_cast<std::size_t>(method.options().ExtensionSize(v1::http)));
   for (int i = 0; i < method.options().ExtensionSize(v1::http); ++i) {
     paths.push_back(PathOf(method.options().GetExtension(v1::http, i)));
   }
