@@ -1,6 +1,8 @@
 #include "nodeagent/health/disk_rules.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "nodeagent/health/text_scan.h"
 
@@ -15,30 +17,53 @@ bool HasOption(std::string_view options, std::string_view wanted) {
   return false;
 }
 
-}  // namespace
+struct Mount {
+  std::string disk;
+  std::string folder;
+  bool writable = false;
+  bool read_only = false;
+};
 
 // A line is "device folder type options 0 0"; blanks in names are escaped.
-Looks LookAtMounts(std::string_view mounts, Memory& memory) {
-  Looks looks;
+std::vector<Mount> MountsOfDisks(std::string_view mounts) {
+  std::vector<Mount> found;
   TextScan lines(mounts);
   while (!lines.rest().empty()) {
     TextScan line(lines.Until("\n"));
     lines.Take("\n");
     if (!line.Take("/dev/")) continue;
-    const std::string disk(line.Until(" "));
+    Mount mount;
+    mount.disk = line.Until(" ");
     line.Take(" ");
-    const std::string folder(line.Until(" "));
+    mount.folder = line.Until(" ");
     line.Take(" ");
     line.Until(" ");
     line.Take(" ");
     const std::string_view options = line.Until(" ");
-    const std::string key = "writable " + disk + " " + folder;
-    if (HasOption(options, "rw")) memory[key] = 1;
-    if (!HasOption(options, "ro") || !memory.contains(key)) continue;
+    mount.writable = HasOption(options, "rw");
+    mount.read_only = HasOption(options, "ro");
+    found.push_back(std::move(mount));
+  }
+  return found;
+}
+
+}  // namespace
+
+Looks LookAtMounts(std::string_view mounts, Memory& memory) {
+  Looks looks;
+  const std::vector<Mount> found = MountsOfDisks(mounts);
+  std::set<std::string_view> writable;  // disks: a file system that fails takes writes at none of its mounts
+  for (const Mount& mount : found) {
+    if (mount.writable) writable.insert(mount.disk);
+  }
+  for (const Mount& mount : found) {
+    const std::string key = "writable " + mount.disk + " " + mount.folder;
+    if (mount.writable) memory[key] = 1;
+    if (!mount.read_only || writable.contains(mount.disk) || !memory.contains(key)) continue;
     Finding finding;
     finding.check = "disk_read_only";
-    finding.device = MakeDevice(disk);
-    finding.text = MakeText(folder + " was writable, and is read-only now");
+    finding.device = MakeDevice(mount.disk);
+    finding.text = MakeText(mount.folder + " was writable, and is read-only now");
     looks.conditions.push_back(finding);
   }
   return looks;

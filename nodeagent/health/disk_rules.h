@@ -18,7 +18,7 @@ inline constexpr std::size_t kWritesOfADay = 144;        // one in ten minutes
 inline constexpr std::size_t kWritesForAMedian = 12;
 
 // The text of /proc/mounts: the condition disk_read_only of what a disk (/dev/...) has mounted that was writable since
-// the boot and is no more.
+// the boot and is no more. Not of a disk that is writable at another folder: somebody made that one mount read-only.
 Looks LookAtMounts(std::string_view mounts, Memory& memory);
 
 // The condition disk_full_soon.

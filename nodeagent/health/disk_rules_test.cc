@@ -28,6 +28,16 @@ TEST(MountRules, WhatWasWritableAndIsNoMore) {
   EXPECT_THAT(LookAtMounts("/dev/\n/dev/x\n\n/dev/a b c", memory).conditions, IsEmpty());
 }
 
+// Containers and systemd's sandboxes bind files of a disk, and make such a mount read-only.
+TEST(MountRules, OneReadOnlyMountOfAWritableDiskIsNoFault) {
+  Memory memory;
+  LookAtMounts("/dev/vda / ext4 rw 0 0\n/dev/vda /run/host/os-release ext4 rw 0 0\n", memory);
+  const Looks looks = LookAtMounts("/dev/vda / ext4 rw 0 0\n/dev/vda /run/host/os-release ext4 ro 0 0\n", memory);
+  EXPECT_THAT(looks.conditions, IsEmpty());
+  EXPECT_THAT(LookAtMounts("/dev/vda / ext4 ro 0 0\n/dev/vda /run/host/os-release ext4 ro 0 0\n", memory).conditions,
+              SizeIs(2));
+}
+
 TEST(RoomRules, LessThanTwoPercent) {
   EXPECT_THAT(LookAtRoom("/s", 2 << 20, 100 << 20).conditions, IsEmpty());
   const Looks looks = LookAtRoom("/s", (2 << 20) - 4096, 100 << 20);

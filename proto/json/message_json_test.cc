@@ -37,7 +37,7 @@ void AddWithNested(const Descriptor& type, std::vector<const Descriptor*>* types
 }
 
 void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>* seen, std::vector<const Descriptor*>* types) {
-  if (!seen->insert(&file).second) return;
+  if (!file.name().starts_with("glim/") || !seen->insert(&file).second) return;
   for (int i = 0; i < file.dependency_count(); ++i) AddFile(*file.dependency(i), seen, types);
   for (int i = 0; i < file.message_type_count(); ++i) AddWithNested(*file.message_type(i), types);
 }

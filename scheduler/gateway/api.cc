@@ -167,17 +167,16 @@ void Api::CallRpc(const std::shared_ptr<Asked>& asked, const Match& match) {
   auto message = RequestMessage(match, request);
   if (!message.ok()) return Answer(*asked, ErrorAnswer(message.status()));
   const gateway::Route& route = *match.route;
-  const auto* const method = MethodOf(route);
-  if (method->server_streaming()) {
+  if (route.rpc->server_streaming()) {
     return RelayStream(backend_, route, asked->asker.credentials, **message, request.verb == "HEAD", asked->exchange,
                        executor_);
   }
-  auto empty = NewMessage(method->output_type());
+  auto empty = NewMessage(route.rpc->output_type());
   if (const std::string* const mask = request.Query("fields")) {  // before anything is changed
     proto::Json nothing;
     if (Status s = ApplyMask(*mask, *empty, &nothing); !s.ok()) return Answer(*asked, ErrorAnswer(s));
   }
-  backend_->Ask(std::string(route.method), asked->asker.credentials, **message, std::move(empty), kPatience,
+  backend_->Ask(route.method, asked->asker.credentials, **message, std::move(empty), kPatience,
                 [this, asked](const Status& status, const std::unique_ptr<Message>& answer) {
                   if (!status.ok()) return Answer(*asked, ErrorAnswer(status));
                   proto::Json document = Document(*answer);

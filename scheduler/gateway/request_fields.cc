@@ -28,7 +28,7 @@ Status Bad(const char* reason, const std::string& field, std::string message, st
 }
 
 Status MediaTypeRefused(const std::string& type, const Route& route) {
-  const std::string takes = route.form == Form::kSpecs ? "application/json or application/yaml" : "application/json";
+  const std::string takes = route.form == v1::Http::SPECS ? "application/json or application/yaml" : "application/json";
   return Status(StatusCode::kUnimplemented,
                 "the body is " + (type.empty() ? "of no type" : EscapedStart(type, kQuotedMax)))
       .WithReason("MEDIA_TYPE")
@@ -105,7 +105,7 @@ Status ReadBody(const Route& route, const HttpRequest& request, Message* message
   if (request.body.empty()) return Status::Ok();
   const std::string type = MediaType(request);
   const bool yaml = type == "application/yaml" || type == "application/x-yaml" || type == "text/yaml";
-  if (route.form == Form::kSpecs && yaml) return ReadJobFiles(request.body, message);
+  if (route.form == v1::Http::SPECS && yaml) return ReadJobFiles(request.body, message);
   if (type != "application/json") return MediaTypeRefused(type, route);
   return proto::ReadMessageText(request.body, message);
 }
@@ -121,24 +121,12 @@ std::string MediaType(const HttpRequest& request) {
   return type;
 }
 
-const google::protobuf::MethodDescriptor* MethodOf(const Route& route) {
-  std::string name = "glim.v1." + std::string(route.method);
-  std::replace(name.begin(), name.end(), '/', '.');
-  return google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
-}
-
 std::unique_ptr<Message> NewMessage(const google::protobuf::Descriptor* type) {
   return std::unique_ptr<Message>(google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
 }
 
 Result<std::unique_ptr<Message>> RequestMessage(const Match& match, const HttpRequest& request) {
-  const auto* const method = MethodOf(*match.route);
-  if (method == nullptr) {
-    return Status(StatusCode::kUnimplemented, "this program has no " + std::string(match.route->method))
-        .WithReason("NO_SUCH_METHOD")
-        .WithFix("GET /v1/openapi.json says what there is");
-  }
-  auto message = NewMessage(method->input_type());
+  auto message = NewMessage(match.route->rpc->input_type());
   const bool may_have_body = request.verb == "POST" || request.verb == "PUT";
   if (!may_have_body && !request.body.empty()) {
     return Bad("BAD_FIELD", "", request.verb + " takes no body", "put the fields into the query");

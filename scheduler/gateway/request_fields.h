@@ -13,9 +13,6 @@
 
 namespace glim::gateway {
 
-// The schema's method of a route; never null for those of kRoutes.
-const google::protobuf::MethodDescriptor* MethodOf(const Route& route);
-
 // A message of that type, empty.
 std::unique_ptr<google::protobuf::Message> NewMessage(const google::protobuf::Descriptor* type);
 

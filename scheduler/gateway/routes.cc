@@ -1,7 +1,9 @@
 #include "scheduler/gateway/routes.h"
 
 #include <algorithm>
+#include <tuple>
 
+#include "proto/methods/methods.h"
 #include "scheduler/gateway/http_types.h"
 
 namespace glim::gateway {
@@ -16,6 +18,23 @@ std::string_view NextPart(std::string_view* rest) {
 }
 
 }  // namespace
+
+const std::vector<Route>& Routes() {
+  static const auto* const kRoutes = [] {
+    auto* const routes = new std::vector<Route>;
+    for (const google::protobuf::MethodDescriptor* const method : proto::Methods()) {
+      int at = 0;
+      for (auto& [verb, pattern] : proto::PathsOf(*method)) {
+        const Form form = method->options().GetExtension(v1::http, at++).form();
+        routes->push_back({verb, std::move(pattern), proto::ShortName(*method), form, method});
+      }
+    }
+    std::sort(routes->begin(), routes->end(),
+              [](const Route& a, const Route& b) { return std::tie(a.pattern, a.verb) < std::tie(b.pattern, b.verb); });
+    return routes;
+  }();
+  return *kRoutes;
+}
 
 bool MatchPath(std::string_view pattern, std::string_view path,
                std::vector<std::pair<std::string, std::string>>* fields) {
@@ -38,7 +57,7 @@ Match FindRoute(std::string_view verb, std::string_view path) {
   Match match;
   const std::string_view wanted = verb == "HEAD" ? "GET" : verb;
   std::vector<std::pair<std::string, std::string>> fields;
-  for (const Route& route : kRoutes) {
+  for (const Route& route : Routes()) {
     if (!MatchPath(route.pattern, path, &fields)) continue;
     match.verbs.push_back(route.verb);
     if (route.verb == "GET") match.verbs.push_back("HEAD");

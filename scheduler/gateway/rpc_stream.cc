@@ -26,7 +26,7 @@ class Relay final : public std::enable_shared_from_this<Relay> {
     silence_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
       if (!error) self->Begin();
     });
-    auto stream = backend->Open(std::string(route.method), who, request, NewMessage(MethodOf(route)->output_type()),
+    auto stream = backend->Open(route.method, who, request, NewMessage(route.rpc->output_type()),
                                 [self = shared_from_this()](const google::protobuf::Message* message,
                                                             const Status& end) { self->Told(message, end); });
     if (!stream) return Ended({StatusCode::kUnavailable, "the scheduler is stopping"});
@@ -45,9 +45,9 @@ class Relay final : public std::enable_shared_from_this<Relay> {
       exchange.swap(exchange_);
     }
     HttpAnswer head;
-    head.content_type = form_ == Form::kLog ? "text/plain; charset=utf-8" : "application/x-ndjson";
+    head.content_type = form_ == v1::Http::LOG ? "text/plain; charset=utf-8" : "application/x-ndjson";
     head.headers.emplace_back("X-Accel-Buffering", "no");
-    if (form_ == Form::kLog && first) AddPlaces(static_cast<const v1::StreamLogResponse&>(*first), &head);
+    if (form_ == v1::Http::LOG && first) AddPlaces(static_cast<const v1::StreamLogResponse&>(*first), &head);
     if (head_only_) {
       exchange->Answer(std::move(head));
       Gone();
@@ -77,8 +77,8 @@ class Relay final : public std::enable_shared_from_this<Relay> {
   void Told(const google::protobuf::Message* message, const Status& end) {
     if (message == nullptr) return Ended(end);
     const auto sink = Begin(message);
-    const std::string text = form_ == Form::kLog ? static_cast<const v1::StreamLogResponse*>(message)->data()
-                                                 : LinesOf(static_cast<const v1::StreamEventsResponse&>(*message));
+    const std::string text = form_ == v1::Http::LOG ? static_cast<const v1::StreamLogResponse*>(message)->data()
+                                                    : LinesOf(static_cast<const v1::StreamEventsResponse&>(*message));
     {
       const std::lock_guard lock(mutex_);
       waits_ = true;
@@ -113,7 +113,7 @@ class Relay final : public std::enable_shared_from_this<Relay> {
     const auto sink = Begin();
     if (!sink) return;
     if (end.ok()) return sink->Close();
-    if (form_ == Form::kLog) return sink->Abort();
+    if (form_ == v1::Http::LOG) return sink->Abort();
     sink->Write(ErrorAnswer(end).body);
     sink->Close();
   }

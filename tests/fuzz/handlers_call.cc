@@ -25,7 +25,7 @@ constexpr std::string_view kTextBegins = "/glim.v1.";
 const std::vector<const server::Permission*>& Rows() {
   static const auto* const kRows = [] {
     auto* const rows = new std::vector<const server::Permission*>;
-    for (const server::Permission& row : server::kPermissions) {
+    for (const server::Permission& row : server::Permissions()) {
       if (row.callers != server::Callers::kAgents) rows->push_back(&row);
     }
     return rows;

@@ -46,6 +46,10 @@ struct CheckBody {
     Holds(m.path.size() <= kSavePathBytesMax, "path", m.path);
     Holds(!m.error.empty() && m.error.size() <= kTaskLineBytesMax, "an error has words");
   }
+  void operator()(const SaveFailedMessage& m) const {
+    Holds(m.step >= -1 && m.step <= kStepMax, "step");
+    Holds(!m.error.empty() && m.error.size() <= kTaskLineBytesMax, "an error has words");
+  }
   void operator()(const LeavingMessage&) const {}
   void operator()(const FinishedMessage&) const {}
 };

@@ -3,6 +3,7 @@
 #include "scheduler/core/lifecycle/ledger.h"
 #include "scheduler/core/lifecycle/plan_entries.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/planted.h"  // of plan_entries.h: its includers get the bugs (planted.cmake)
 #include "scheduler/core/model/progress.h"
 
 namespace glim::core {

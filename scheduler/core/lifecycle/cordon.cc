@@ -21,22 +21,6 @@ namespace {
 // Longer is as good as for ever, and sums with a moment.
 constexpr Duration kCordonLongest = Hours(24 * 366 * 10);
 
-Status CheckCordon(const CordonNode& event) {
-  if (event.reason.empty()) return InvalidArgument("reason", "is missing", "say why, for those who ask for the node");
-  if (Status reason = CheckReason(event.reason); !reason.ok()) return reason;
-  if (event.lasts.ms < 0 || event.lasts > kCordonLongest) {
-    return InvalidArgument("for_ms", "is not between 0 and ten years", "say how long, or leave it out");
-  }
-  if (event.deadline.ms < 0 || event.deadline > kCordonLongest) {
-    return InvalidArgument("deadline_ms", "is not between 0 and ten years", "say until when, or leave it out");
-  }
-  if (event.drain && event.lasts.ms > 0 && event.deadline > event.lasts) {
-    return InvalidArgument("deadline_ms", "lies behind the end of the drain",
-                           "let it last as long as its deadline at least, or leave one of the two out");
-  }
-  return Status::Ok();
-}
-
 // The node that the event names; none with the refusal in the reply.
 NodeId NodeNamed(Changes& changes, const std::string& name) {
   const auto known = changes.state().index().node_by_name.find(name);
@@ -109,6 +93,22 @@ void AdvanceDrain(Changes& changes, NodeId id) {
 }
 
 }  // namespace
+
+Status CheckCordon(const CordonNode& event) {
+  if (event.reason.empty()) return InvalidArgument("reason", "is missing", "say why, for those who ask for the node");
+  if (Status reason = CheckReason(event.reason); !reason.ok()) return reason;
+  if (event.lasts.ms < 0 || event.lasts > kCordonLongest) {
+    return InvalidArgument("for_ms", "is not between 0 and ten years", "say how long, or leave it out");
+  }
+  if (event.deadline.ms < 0 || event.deadline > kCordonLongest) {
+    return InvalidArgument("deadline_ms", "is not between 0 and ten years", "say until when, or leave it out");
+  }
+  if (event.drain && event.lasts.ms > 0 && event.deadline > event.lasts) {
+    return InvalidArgument("deadline_ms", "lies behind the end of the drain",
+                           "let it last as long as its deadline at least, or leave one of the two out");
+  }
+  return Status::Ok();
+}
 
 Cordon CordonAfter(const Node& node, const CordonNode& event, TimePoint now) {
   Cordon cordon;

@@ -20,11 +20,14 @@
 
 namespace glim::core {
 
+// INVALID_ARGUMENT of a reason, a time or a deadline that cannot be.
+Status CheckCordon(const CordonNode& event);
+
 // Each answers in changes.reply(): `node`; a refusal changes nothing.
 void ApplyCordon(Changes& changes, const CordonNode& event);
 void ApplyUncordon(Changes& changes, const UncordonNode& event);
 
-// The row that the event would make of this one.
+// The row that the event would make of this one, once it is checked.
 Cordon CordonAfter(const Node& node, const CordonNode& event, TimePoint now);
 
 // Asks who is to leave, stops who has not left in time, and notes what is drained. After every event.

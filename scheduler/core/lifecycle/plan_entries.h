@@ -2,7 +2,7 @@
 // pass. Entries are compared whole. What only progress changes (steps, saves, costs) is not among it: a pass for each
 // report would decide next to nothing.
 //
-// What is missing here, `glim-sim --passes` finds (World::CheckNoPassIsMissing). An entry points into its row.
+// What is missing here, the simulator finds (World::CheckNoPassIsMissing). An entry points into its row.
 #pragma once
 
 #include <optional>
@@ -40,14 +40,22 @@ struct AttemptToPlan {
       : state(AsPlanned(row.state)),
         stops(row.stop != StopCause::kNone),
         agreements(row.agreements.size()),
-        leaves(row.open_agreement() != nullptr && !Planted(PlantedBug::kLeavingForgotten)),
+        leaves(row.open_agreement() != nullptr),
         goes_on_first(leaves && (row.open_agreement()->swap_aborted || row.open_agreement()->moved)),
+        place_kept_until(leaves && GoesOnElsewhere(row) && !Planted(PlantedBug::kPlaceForgotten)
+                             ? row.open_agreement()->deadline
+                             : TimePoint{}),
+        elsewhere(leaves && row.open_agreement()->elsewhere),
+        leaves_anyway(leaves && LeavesAnyway(row)),
         gives_link_up(row.zones.size() == 2 && LeavesItsLink(row)) {}
   AttemptState state;
   bool stops;
   std::size_t agreements;
   bool leaves;
-  bool goes_on_first;  // it has the first claim on its nodes
+  bool goes_on_first;          // it has the first claim on its nodes
+  TimePoint place_kept_until;  // others may run there until then
+  bool elsewhere;
+  bool leaves_anyway;
   bool gives_link_up;
   friend bool operator==(const AttemptToPlan&, const AttemptToPlan&) = default;
 };

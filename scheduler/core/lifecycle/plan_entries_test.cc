@@ -64,6 +64,36 @@ TEST(PlanEntries, AnAttemptThatStaysAfterAllCallsForAPass) {
   EXPECT_FALSE(CallsForAPass<AttemptToPlan>(&before, after));
 }
 
+// A short job may run on the place that is kept for it, if it is over by then.
+TEST(PlanEntries, ALaterDeadlineOfAnAttemptThatMovesCallsForAPass) {
+  Attempt before;
+  before.agreements.emplace_back();
+  Attempt after = before;
+  after.agreements[0].deadline = TimePoint{1000};
+  EXPECT_FALSE(CallsForAPass<AttemptToPlan>(&before, after));
+  before.agreements[0].moved = after.agreements[0].moved = true;
+  EXPECT_TRUE(CallsForAPass<AttemptToPlan>(&before, after));
+}
+
+TEST(PlanEntries, WhoSuspendsAJobThatMovesCallsForAPass) {
+  Attempt before;
+  before.agreements.emplace_back();
+  before.agreements[0].moved = before.agreements[0].by_operator = true;
+  before.agreements[0].deadline = TimePoint{1000};
+  Attempt after = before;
+  after.agreements[0].suspend = true;
+  EXPECT_TRUE(CallsForAPass<AttemptToPlan>(&before, after));
+}
+
+// A reservation waits for it, and asks nobody else.
+TEST(PlanEntries, AnAttemptThatLeavesWhateverBecomesOfItsPreemptorCallsForAPass) {
+  Attempt before;
+  before.agreements.emplace_back();
+  Attempt after = before;
+  after.agreements[0].by_operator = true;
+  EXPECT_TRUE(CallsForAPass<AttemptToPlan>(&before, after));
+}
+
 TEST(PlanEntries, AnAttemptThatGivesItsLinkUpCallsForAPass) {
   Attempt before;
   before.zones = {"A", "B"};

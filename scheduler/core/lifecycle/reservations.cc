@@ -11,6 +11,7 @@
 #include "scheduler/core/lifecycle/job_machine.h"
 #include "scheduler/core/lifecycle/reservation_rules.h"
 #include "scheduler/core/lifecycle/seen.h"
+#include "scheduler/core/model/feasibility.h"
 
 namespace glim::core {
 namespace {
@@ -48,13 +49,6 @@ void Begin(Changes& changes, Reservation row) {
   changes.Write(row);
   changes.Note(HistoryKind::kReservationBegan, {}, {}, Sentence(row));
   ClearClaims(changes, row);
-}
-
-// It leaves for good already.
-bool LeavesAnyway(const Attempt& attempt) {
-  const Agreement* open = attempt.open_agreement();
-  return attempt.state == AttemptState::kEnded || attempt.stop != StopCause::kNone ||
-         (open && (open->by_operator || open->time_limit || open->suspend));
 }
 
 void AskToLeave(Changes& changes, AttemptId id, const Reservation& row) {

@@ -156,6 +156,22 @@ TEST_F(ReservedOne, LetsThoseUseItBeforeWhoCanDoSomethingUsefulThere) {
   EXPECT_NE(c.job(over_by_then).state, JobState::kQueued) << "it is over by then";
 }
 
+// What is borrowed counts as low. Else each pass would give it the node once more, and take it back.
+TEST_F(Reserved, WhoBorrowsMayUseThemBeforeIfTheGraceOfLowFits) {
+  c.policy().grace_cap.by_class[PriorityClass::kNormal] = Seconds(20);
+  c.policy().grace_cap.by_class[PriorityClass::kLow] = Minutes(2);
+  c.SetQuota("kim", PriorityClass::kNormal, 1);
+  c.Running(Spec(1), "kim");
+  const JobId there = c.Running(Spec(2));
+  SetNamed("vision", {"n2", "n3"}, Minutes(20), Hours(1));
+  c.Advance(row().begins_at - c.now() - Seconds(50));
+  ASSERT_EQ(c.job(there).state, JobState::kRunning);
+  const JobId borrows = c.Submit(Spec(1), "kim");
+  c.Finish(there);
+  EXPECT_EQ(c.job(borrows).state, JobState::kQueued) << "it would be asked to leave at once";
+  EXPECT_EQ(c.job(borrows).attempts, 0u);
+}
+
 // Else each pass gave it the node once more, and took it back.
 TEST_F(ReservedOne, WhoIsOverByThenMayWaitForItsNodeAsLongAsItsLimitFits) {
   const JobId there = c.Running(Spec(1));

@@ -81,6 +81,17 @@ bool LeavesItsLink(const Attempt& attempt) {
   return attempt.stop != StopCause::kNone || (agreement && agreement->state != AgreementState::kNotifying);
 }
 
+bool GoesOnElsewhere(const Attempt& attempt) {
+  const Agreement* open = attempt.open_agreement();
+  return open && open->moved && !open->suspend && !open->time_limit;
+}
+
+bool LeavesAnyway(const Attempt& attempt) {
+  const Agreement* open = attempt.open_agreement();
+  return attempt.state == AttemptState::kEnded || attempt.stop != StopCause::kNone ||
+         (open && (open->by_operator || open->time_limit || open->suspend));
+}
+
 namespace {
 
 // Of the registry, who is not this one; empty: none.

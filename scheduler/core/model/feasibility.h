@@ -34,6 +34,12 @@ std::size_t MostOverALink(const std::map<std::string, std::size_t>& by_zone, con
 // notified. It has the link until it has left it (zone_link.h).
 bool LeavesItsLink(const Attempt& attempt);
 
+// A plan keeps a place for it until its deadline.
+bool GoesOnElsewhere(const Attempt& attempt);
+
+// Whatever becomes of a preemptor, or of a reservation.
+bool LeavesAnyway(const Attempt& attempt);
+
 // kFailedPrecondition, reason INFEASIBLE, with the field and a fix.
 Status CheckFeasible(const ClusterState& state, const Policy& policy, const JobSpec& spec, const std::string& user);
 

@@ -39,6 +39,12 @@ bool IsAskedBySignal(const Job& job) {
   return !job.cooperative;
 }
 
+Duration LongestGraceCap(const Policy& policy) {
+  Duration longest = policy.grace_cap.others;
+  for (const auto& [priority, cap] : policy.grace_cap.by_class) longest = std::max(longest, cap);
+  return longest;
+}
+
 GraceTerms GraceOf(const Policy& policy, const JobSpec& spec, PriorityClass in_force) {
   return {std::min(spec.grace, policy.grace_cap.For(in_force)),
           std::min(spec.max_grace, MaxGraceCap(policy, in_force))};

@@ -23,6 +23,8 @@ struct GraceTerms {
 // The spec's, cut to what the policy gives the class in force: of what is borrowed, low. A round has the terms of the
 // policy at its opening.
 GraceTerms GraceOf(const Policy& policy, const JobSpec& spec, PriorityClass in_force);
+// No class has a longer grace.
+Duration LongestGraceCap(const Policy& policy);
 
 // Refuses a grace above the class' cap. What the spec need not say (60 s, 300 s) is never refused: GraceOf cuts it.
 Status CheckGrace(const Policy& policy, const JobSpec& spec);

@@ -51,7 +51,7 @@ enum class PlantedBug : std::uint8_t {
   kShardMissing,           // a save of which one shard was not written is whole
   kPartIsWhole,            // who has a part of a save has all of it
   kQuantumWithoutEnd,      // a job is left alone by its own class for a day
-  kLeavingForgotten,       // who is asked to leave, or stays after all, calls for no pass
+  kPlaceForgotten,         // whose place is kept no longer calls for no pass
 };
 
 #ifdef GLIM_PLANTED_BUGS

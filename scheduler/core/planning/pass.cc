@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/planning/next_turn.h"
 #include "scheduler/core/planning/victims.h"
@@ -20,8 +21,7 @@ Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now, PassT
       supplies_(now) {
   for (const auto& [pool, attempts] : state.index().live) {
     for (const AttemptId id : attempts) {
-      const Agreement* agreement = state.FindAttempt(id)->open_agreement();
-      if (agreement && agreement->moved && !agreement->suspend && !agreement->time_limit) moving_.push_back(id);
+      if (GoesOnElsewhere(*state.FindAttempt(id))) moving_.push_back(id);
     }
   }
 }

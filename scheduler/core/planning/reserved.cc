@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/time_limit.h"
@@ -13,12 +14,6 @@ namespace {
 
 constexpr Duration kLeadMargin = Seconds(5);
 constexpr std::uint32_t kEndsKnownLeast = 10;  // with fewer ended jobs nothing is known of how long jobs take
-
-bool LeavesAnyway(const Attempt& attempt) {
-  const Agreement* open = attempt.open_agreement();
-  return attempt.state == AttemptState::kEnded || attempt.stop != StopCause::kNone ||
-         (open && (open->by_operator || open->time_limit || open->suspend));
-}
 
 std::vector<NodeId> NodesOf(const Reservation& row) {
   std::vector<NodeId> nodes;
@@ -41,9 +36,7 @@ Duration UsefulRun(const Policy& policy, const Job& job) {
 }
 
 Duration ChoiceLead(const Policy& policy) {
-  Duration longest = policy.grace_cap.others;
-  for (const auto& [priority, cap] : policy.grace_cap.by_class) longest = std::max(longest, cap);
-  return longest + (policy.default_save_cost + policy.default_restore_cost) * 2;
+  return LongestGraceCap(policy) + (policy.default_save_cost + policy.default_restore_cost) * 2;
 }
 
 Reserved::Reserved(const ClusterState& state, const Policy& policy, TimePoint now)
@@ -143,7 +136,8 @@ ReservedFor Reserved::StandingOf(const Reservation& row, const Job& job) const {
   const Duration limit = policy_.enforce_time_limits ? job.spec->time_limit : Duration{};
   if (limit.ms > 0 && now_ + limit <= begins) return ReservedFor::kOpen;
   // Its whole grace, whatever is learnt: who was asked to leave just now would come back for some seconds otherwise.
-  const Duration grace = GraceOf(policy_, *job.spec, job.priority).grace;
+  // As it has it in any class: it may run as of another than it waits as, and is asked by the grace of that one.
+  const Duration grace = std::min(job.spec->grace, LongestGraceCap(policy_));
   if (now_ + UsefulRun(policy_, job) + grace >= begins) return ReservedFor::kClosed;
   const ServiceHistory& history = state_.index().history;
   if (history.observed() < kEndsKnownLeast) return ReservedFor::kAvoid;

@@ -181,7 +181,7 @@ Json OpenApiDocument(const DescriptorPool& pool) {
   Schemas schemas;
   AddSharedSchemas(&schemas);
   Json paths = Json::object();
-  for (const Route& route : kRoutes) {
+  for (const Route& route : Routes()) {
     std::string verb(route.verb);
     for (char& c : verb) c = static_cast<char>(c - 'A' + 'a');
     paths[std::string(route.pattern)][verb] = OperationOf(route, pool, &schemas);

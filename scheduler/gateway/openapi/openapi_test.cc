@@ -68,7 +68,7 @@ TEST_F(OpenApi, HasEachRouteAndEachOperationOnce) {
     ++operations;
     EXPECT_TRUE(ids.insert(operation["operationId"]).second) << operation["operationId"];
   });
-  EXPECT_EQ(operations, kRoutes.size() + 5) << "and sessions, the stream, the description";
+  EXPECT_EQ(operations, Routes().size() + 5) << "and sessions, the stream, the description";
   EXPECT_TRUE(ids.contains("StreamEvents") && ids.contains("StreamEventsByJobId"));
 }
 

@@ -70,7 +70,7 @@ std::string OperationId(const Route& route) {
   const auto of_method = [&](const Route& other) { return other.method == route.method; };
   std::string id(route.method.substr(route.method.find('/') + 1));
   const std::vector<std::string> names = NamesOf(route.pattern);
-  if (std::count_if(kRoutes.begin(), kRoutes.end(), of_method) == 1 || names.empty()) return id;
+  if (std::count_if(Routes().begin(), Routes().end(), of_method) == 1 || names.empty()) return id;
   id += "By";
   bool begins = true;
   for (const char c : names.back()) {
@@ -113,12 +113,12 @@ void AddQuery(const Descriptor& type, const std::set<std::string>& without, Sche
 
 Json BodyOf(const Route& route, const Descriptor& type, const std::set<std::string>& of_path, Schemas* schemas) {
   Json content{{kJson, {{"schema", schemas->Body(type, of_path)}}}};
-  if (route.form == Form::kSpecs) content[kYaml] = {{"schema", RefTo("schemas", "JobFile")}};
+  if (route.form == v1::Http::SPECS) content[kYaml] = {{"schema", RefTo("schemas", "JobFile")}};
   return {{"required", false}, {"content", std::move(content)}};
 }
 
 Json ShownBy(const Route& route, const MethodDescriptor& method, Schemas* schemas) {
-  if (route.form == Form::kLog) {
+  if (route.form == v1::Http::LOG) {
     const auto header = [](const char* says, const char* type) {
       return Json{{"description", says}, {"schema", {{"type", type}}}};
     };
@@ -132,7 +132,7 @@ Json ShownBy(const Route& route, const MethodDescriptor& method, Schemas* schema
           {"Glim-Log-Kept-Of", header("A node that has the log no more: this is its end, as it was kept.", "string")}}},
         {"content", {{"text/plain", {{"schema", {{"type", "string"}}}}}}}};
   }
-  if (route.form == Form::kEvents) {
+  if (route.form == v1::Http::EVENTS) {
     const Descriptor& event = *method.output_type()->FindFieldByName("events")->message_type();
     return {{"description", "One document a line; if it fails on its way, the last line is an error."},
             {"content", {{"application/x-ndjson", {{"schema", schemas->Document(event)}}}}}};
@@ -204,8 +204,8 @@ Json OperationOf(const Route& route, const DescriptorPool& pool, Schemas* schema
     parameters.push_back(ParameterOf(path_name, "path", CommentOf(field), schemas->Value(field)));
     of_path.emplace(path_name);
   }
-  if (!with_body || route.form == Form::kSpecs) AddQuery(request, of_path, schemas, &parameters);
-  const bool is_document = route.form == Form::kPlain || route.form == Form::kSpecs;
+  if (!with_body || route.form == v1::Http::SPECS) AddQuery(request, of_path, schemas, &parameters);
+  const bool is_document = route.form == v1::Http::PLAIN || route.form == v1::Http::SPECS;
   if (is_document) parameters.push_back(RefTo("parameters", "fields"));
   if (is_document && route.verb == "GET") parameters.push_back(RefTo("parameters", "IfNoneMatch"));
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);

@@ -54,8 +54,8 @@ Result<server::Caller> StreamHub::CallerNow(const StreamRequest& request, const 
   const server::SnapshotPtr snapshot = parts_.loop->snapshot();
   const core::TokenRow* const token = snapshot->tables.identity->tokens.Find(caller.token);
   if (Status s = server::CallerOfRow(*snapshot, token, parts_.loop->Now(), &now); !s.ok()) return s;
-  if (Status s = parts_.door->StillAllowed(now, *kRights, {}); !s.ok()) {
-    parts_.door->Denied(server::NoteOf(now, *kRights, "stream"), s);
+  if (Status s = parts_.door->StillAllowed(now, *rights_, {}); !s.ok()) {
+    parts_.door->Denied(server::NoteOf(now, *rights_, "stream"), s);
     return s;
   }
   return now;

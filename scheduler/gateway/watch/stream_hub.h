@@ -51,7 +51,7 @@ class StreamHub final : public StreamRoutes {
   void Stop();
 
  private:
-  static constexpr server::Method kRights = "ClientApi/ListNodes";  // what a reader of all that is public needs
+  const server::Method rights_ = "ClientApi/ListNodes";  // what a reader of all that is public needs
   using ReaderPtr = std::shared_ptr<StreamReader>;
   struct Bundle {
     std::vector<Frame> frames;

@@ -55,7 +55,7 @@ void StreamHub::CheckRights() {
   for (const auto& [id, reader] : readers_) {
     const bool expired = reader->caller.expires_at && now >= reader->caller.expires_at;
     if (reader->bye || (same && !expired)) continue;
-    if (const Status s = parts_.door->StillAllowed(reader->caller, *kRights, {}); !s.ok()) Bye(reader.get(), s);
+    if (const Status s = parts_.door->StillAllowed(reader->caller, *rights_, {}); !s.ok()) Bye(reader.get(), s);
   }
 }
 

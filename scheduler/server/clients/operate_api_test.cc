@@ -2,6 +2,9 @@
 // class or ended; what each answers, and what ListNodes shows and leaves out.
 #include <gmock/gmock.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "glim/v1/operate_api.grpc.pb.h"
 #include "scheduler/server/testing/client_fixture.h"
 
@@ -121,6 +124,12 @@ TEST_F(OperateApiTest, ChangesAreRefusedWithTheFieldAndTheFix) {
   cordon.set_node("nowhere");
   cordon.set_reason("x");
   EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::CordonNode, cordon, &cordoned)).reason(), "NO_SUCH_NODE");
+  v1::DrainNodeRequest drain;
+  v1::DrainNodeResponse drained;
+  drain.set_node("node-1");
+  drain.set_reason("a new fan");
+  drain.set_deadline_ms(std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::DrainNode, drain, &drained)).field(), "deadline_ms");
   v1::SetJobPriorityRequest priority;
   v1::SetJobPriorityResponse given;
   priority.set_job_id(MustSubmit(Spec("sft")));

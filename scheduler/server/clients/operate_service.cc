@@ -102,7 +102,7 @@ template <typename Response>
 grpc::ServerUnaryReactor* OperateService::Cordon(Call* call, core::CordonNode event, const std::string& expect,
                                                  Response* response) {
   if (!call->admitted()) return call;
-  if (Status why = CheckWhy(event.reason); !why.ok()) return call->Refuse(why);
+  if (Status sound = core::CheckCordon(event); !sound.ok()) return call->Refuse(sound);
   event.by = call->user();
   const SnapshotPtr before = loop_->snapshot();
   AddJobsOn(*before, event.name, loop_->Now(), response->mutable_jobs());

@@ -10,7 +10,7 @@
 namespace glim::server {
 namespace {
 
-constexpr Method kCreate = "ClientApi/CreateWebCode";
+constexpr char kCreate[] = "ClientApi/CreateWebCode";
 
 // What the session's token would be; an error is what CreateToken would say.
 Result<core::TokenRow> SessionToken(const Caller& maker, const core::Accounts& accounts, TimePoint now) {
@@ -106,7 +106,7 @@ grpc::ServerUnaryReactor* WebCodes::Redeem(grpc::CallbackServerContext* context,
   if (!Take(request.code(), now, &code)) return call->Deny(BadCode(), "");
   const std::string object = "user " + code.maker.user;
   const Caller maker = code.maker;
-  if (Status s = door_->MayStill(maker, *kCreate, {}); !s.ok()) return call->Deny(s, object);
+  if (Status s = door_->MayStill(maker, *Method(kCreate), {}); !s.ok()) return call->Deny(s, object);
   auto row = SessionToken(maker, *loop.snapshot()->tables.accounts, now);
   if (!row.ok()) return call->Deny(row.status(), object);
   if (Status s = CheckRoomForToken(*loop.snapshot()->tables.identity, row->user); !s.ok()) return call->Refuse(s);
@@ -116,7 +116,7 @@ grpc::ServerUnaryReactor* WebCodes::Redeem(grpc::CallbackServerContext* context,
   AuditNote note = call->Note("token " + row->id, "", InWords(*row));
   note.user = maker.user;
   note.token = maker.token;
-  note.still_allowed = [door = door_, maker] { return door->MayStill(maker, *kCreate, {}); };
+  note.still_allowed = [door = door_, maker] { return door->MayStill(maker, *Method(kCreate), {}); };
   response->set_user(row->user);
   response->set_expires_at_ms(row->expires_at.ms);
   core::ChangeIdentity event{{core::IdentityChange{*row, false, {}, true}}, maker.user};

@@ -12,7 +12,7 @@ class CallObserver {
  public:
   virtual ~CallObserver() = default;
   // A unary call, refused ones too: from when its handler had the request until its answer was handed over or given up.
-  // `row` is one of kPermissions. Any thread.
+  // `row` is one of Permissions(). Any thread.
   virtual void OnCallDone(const Permission& row, double seconds, StatusCode code) = 0;
   // `reason` is the denial's, one of few. Any thread.
   virtual void OnDenied(const std::string& reason) = 0;

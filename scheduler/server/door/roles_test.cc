@@ -63,7 +63,7 @@ TEST_F(RolesTest, EachMethodInEachRoleAndScopeIsAsTheTableSays) {
     tried.insert(role);
     for (const Scope scope : {Scope::kRead, Scope::kSubmit, Scope::kAll}) {
       const std::string token = MakeToken(user, core::ToString(scope));
-      for (const Permission& row : kPermissions) {
+      for (const Permission& row : Permissions()) {
         if (row.callers != Callers::kUsers) continue;
         const grpc::Status status = Call(row.method, token);
         EXPECT_NE(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << row.method;
@@ -83,7 +83,7 @@ TEST_F(RolesTest, EachMethodInEachRoleAndScopeIsAsTheTableSays) {
 }
 
 TEST_F(RolesTest, WithoutATokenOnlyWhatGivesOneAnswers) {
-  for (const Permission& row : kPermissions) {
+  for (const Permission& row : Permissions()) {
     const grpc::Status status = Call(row.method, "");
     switch (row.callers) {
       case Callers::kUsers:
@@ -103,7 +103,7 @@ TEST_F(RolesTest, AJobsTokenMayWhatTheTableSays) {
   row.origin = core::TokenOrigin::kJob;
   row.attempt = {core::JobId(1), 1};
   const std::string token = PutToken(row);
-  for (const Permission& permission : kPermissions) {
+  for (const Permission& permission : Permissions()) {
     if (permission.callers != Callers::kUsers) continue;
     const grpc::Status status = Call(permission.method, token);
     EXPECT_EQ(CameIn(status), permission.jobs) << permission.method << ": " << status.error_message();

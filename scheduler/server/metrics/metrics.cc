@@ -182,10 +182,10 @@ void Metrics::OnChanged(const core::Tables& before, const std::vector<core::Muta
 }
 
 void Metrics::OnCallDone(const Permission& row, double seconds, StatusCode code) {
-  auto& known = calls_of_.at(static_cast<std::size_t>(&row - kPermissions.data()));
+  auto& known = calls_of_.at(static_cast<std::size_t>(&row - Permissions().data()));
   prometheus::Histogram* histogram = known.load();
   if (histogram == nullptr) {  // of two that come first at once both get the same one
-    histogram = &calls_->Add({{"method", std::string(row.method)}}, kQuick);
+    histogram = &calls_->Add({{"method", row.method}}, kQuick);
     known.store(histogram);
   }
   histogram->Observe(seconds);

@@ -62,8 +62,8 @@ class Metrics final : public LoopObserver, public CallObserver {
   Counters* denied_ = nullptr;
   Counters* answers_ = nullptr;
   Histograms* calls_ = nullptr;
-  // In the order of kPermissions; null: not called yet.
-  std::array<std::atomic<prometheus::Histogram*>, kPermissions.size()> calls_of_{};
+  // In the order of Permissions(); null: not called yet.
+  std::vector<std::atomic<prometheus::Histogram*>> calls_of_{Permissions().size()};
 };
 
 }  // namespace glim::server

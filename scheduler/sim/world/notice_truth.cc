@@ -85,6 +85,7 @@ void NoticeTruth::CheckStops(const core::ClusterState& state, core::NodeId id, c
   const core::Attempt* attempt = state.FindAttempt(node->holder);
   if (!is_there || !attempt) return;
   const TimePoint since = std::max(stopped->second, calm_since);
+  if (since >= now) return;  // the store is still away
   Duration heard = now - since;
   for (const core::NodeId one : attempt->nodes) heard = heard - streams_.Away(one, since, now);
   if (heard > policy.kill_after_term + policy.release_max + kStopSlack) {

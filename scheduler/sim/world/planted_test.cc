@@ -27,7 +27,7 @@ struct Bug {
   std::vector<const char*> also_as{};  // other faces of the bug, which a seed may show first: then the next is tried
   bool faults = true;                  // without: it is seen where nothing else happens
   std::uint64_t found_at = 0;          // a seed that has found it
-  bool passes = false;                 // it is looked for passes that are missing
+  std::uint64_t events = 2000;         // that this takes
 };
 
 void PrintTo(const Bug& bug, std::ostream* out) { *out << bug.name; }
@@ -84,7 +84,7 @@ const Bug kBugs[] = {
     {PlantedBug::kShardMissing, "ShardMissing", "is called whole, and lacks shards", {}, true, 172},
     {PlantedBug::kPartIsWhole, "PartIsWhole", "a node is said to have a save that it does not have"},
     {PlantedBug::kQuantumWithoutEnd, "QuantumWithoutEnd", "after it starved, and was promised", {}, false},
-    {PlantedBug::kLeavingForgotten, "LeavingForgotten", "can start, and no pass was called for", {}, true, 808, true},
+    {PlantedBug::kPlaceForgotten, "PlaceForgotten", "can start, and no pass was called for", {}, true, 838, 5000},
     {PlantedBug::kOwnFaultTriedAgain, "OwnFaultTriedAgain", "failed before by the job's own fault"},
 };
 
@@ -104,7 +104,7 @@ class Planted : public ::testing::TestWithParam<Bug> {
     WorldOptions options;
     options.seed = seed;
     options.faults = GetParam().faults;
-    options.passes = GetParam().passes;
+    options.events = GetParam().events;
     return World(options).Run();
   }
 };

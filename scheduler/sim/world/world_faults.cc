@@ -92,9 +92,13 @@ void World::SeeRemoval(const core::Mutation& mutation) {
   if (!gone) return;
   removed_.insert(gone->id);
   backup_.reset();
-  SetSession(gone->id, 0);
-  agents_.at(gone->id)->Reboot();
-  core::NodeConnected hello = hellos_.at(gone->id);
+  if (agents_.contains(gone->id)) InstallAnew(gone->id);  // else SeeNewcomer: it was registered in the same batch
+}
+
+void World::InstallAnew(NodeId removed) {
+  SetSession(removed, 0);
+  agents_.at(removed)->Reboot();
+  core::NodeConnected hello = hellos_.at(removed);
   hello.machine_id += "+";
   const std::string name = hello.name;
   newcomers_[name] = std::move(hello);
@@ -116,14 +120,21 @@ void World::Register(const std::string& name) {
 }
 
 void World::SeeNewcomer(const core::NodeConnected& hello, const core::Reply& reply) {
-  // A batch may have what the old machine said before it was removed, too.
-  if (!reply.status.ok() || agents_.contains(reply.node) || newcomers_.erase(hello.name) == 0) return;
+  if (!reply.status.ok()) return;
+  // A batch may have what the old machine said before it was removed, too: several times, and its last stream counts.
+  if (const auto known = agents_.find(reply.node); known != agents_.end()) {
+    const std::uint64_t session = known->second->session();
+    if (session && session < hello.session) SetSession(reply.node, hello.session);
+    return;
+  }
+  if (newcomers_.erase(hello.name) == 0) return;
   ++report_.reinstalled;
   backup_.reset();
   const NodeId id = reply.node;
   hellos_[id] = hello;
   agents_[id] = std::make_unique<SimAgent>(id, WorldForAgents());
   SetSession(id, hello.session);
+  if (removed_.contains(id)) return InstallAnew(id);
   timeline_.After(Milliseconds(rng_.Between(100, 5000)), [this, id] { agents_.at(id)->Heartbeat(); });
 }
 

@@ -1,4 +1,4 @@
-// docs/permissions.md, made from kPermissions. Pure.
+// docs/permissions.md, made from Permissions(). Pure.
 #pragma once
 
 #include <string>
