@@ -1,6 +1,6 @@
 // The methods of all services of the protocol, in the order of its files. What `rights` and `http` say of them
 // (options.proto) is read from here, and so no method has to be named a second time. A service that is not in the list
-// of methods.cc is one that nobody may call.
+// of methods.cc is refused to everybody.
 //
 // Constant data; any thread.
 #pragma once

@@ -2,7 +2,7 @@
 // pass. Entries are compared whole. What only progress changes (steps, saves, costs) is not among it: a pass for each
 // report would decide next to nothing.
 //
-// What is missing here, the simulator finds (World::CheckNoPassIsMissing). An entry points into its row.
+// What is missing here, `glim-sim --passes` finds (World::CheckNoPassIsMissing). An entry points into its row.
 #pragma once
 
 #include <optional>

@@ -85,7 +85,7 @@ TEST(PlanEntries, WhoSuspendsAJobThatMovesCallsForAPass) {
   EXPECT_TRUE(CallsForAPass<AttemptToPlan>(&before, after));
 }
 
-// A reservation waits for it, and asks nobody else.
+// A reservation waits for it, and asks no other attempt.
 TEST(PlanEntries, AnAttemptThatLeavesWhateverBecomesOfItsPreemptorCallsForAPass) {
   Attempt before;
   before.agreements.emplace_back();

@@ -105,6 +105,7 @@ class Planted : public ::testing::TestWithParam<Bug> {
     options.seed = seed;
     options.faults = GetParam().faults;
     options.events = GetParam().events;
+    options.passes = GetParam().bug == PlantedBug::kPlaceForgotten;
     return World(options).Run();
   }
 };

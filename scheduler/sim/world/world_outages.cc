@@ -84,7 +84,7 @@ void World::LookAround() {
 // moment still starts nothing on free nodes. What it displaces turns on progress, which calls for no pass. A plan for a
 // crowd takes too long.
 void World::CheckNoPassIsMissing() {
-  if (state_->dirty || crowd_ > 0) return;
+  if (!options_.passes || state_->dirty || crowd_ > 0) return;
   for (const core::PlannedStart& start : core::MakePlan(*state_, policy_, last_pass_).starts) {
     if (!start.victims.empty() || !start.displaced.empty()) continue;
     Violation("job " + std::to_string(start.job.value) + " can start, and no pass was called for");
