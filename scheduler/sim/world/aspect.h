@@ -28,7 +28,8 @@ enum class Aspect : std::uint64_t {
   kShape,
   kBackups,
   kPromises,
-  kShards
+  kShards,
+  kPolicyKeys
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

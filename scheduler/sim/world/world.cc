@@ -5,6 +5,7 @@
 
 #include "scheduler/core/check/invariants.h"
 #include "scheduler/core/model/policy_accounts.h"
+#include "scheduler/core/model/policy_keys.h"
 #include "scheduler/core/model/validate_spec.h"
 #include "scheduler/sim/world/turns.h"
 
@@ -50,6 +51,16 @@ core::Policy MakePolicy(Rng& rng) {
   return policy;
 }
 
+// In some worlds each key has an amount of its own, so that a key more leaves the other keys' amounts as they were.
+void DrawKeys(core::Policy& policy, std::uint64_t seed) {
+  if (!RngOf(seed, Aspect::kPolicyKeys).OneIn(4)) return;
+  core::DrawPolicy(policy, [&](const core::PolicyKey& key) {
+    std::uint64_t of_both = seed;
+    for (const char letter : std::string_view(key.name)) of_both = of_both * 131 + static_cast<std::uint8_t>(letter);
+    return RngOf(of_both, Aspect::kPolicyKeys).Between(key.draw_low, key.draw_high);
+  });
+}
+
 }  // namespace
 
 World::World(WorldOptions options)
@@ -77,6 +88,7 @@ World::World(WorldOptions options)
   if (widened.OneIn(2)) policy_.starvation_bound = Minutes(widened.Between(1, 8));
   policy_.health.lemons = DrawLemons(widened);
   if (widened.OneIn(2)) policy_.min_run_max = Seconds(widened.Between(0, 60));
+  DrawKeys(policy_, options.seed);
   if (options_.crowd > 0) policy_.unfinished_spec_bytes_per_user_max = policy_.unfinished_spec_bytes_max;
   PlanCrowd();
   DrawMeasuring();

@@ -52,7 +52,6 @@ struct WorldOptions {
   std::uint32_t nodes_per_leaf = 3;
   bool check_invariants = true;
   bool faults = false;      // see world_faults.cc
-  bool passes = false;      // whether a pass is missing (CheckNoPassIsMissing)
   std::uint32_t crowd = 0;  // jobs that one user queues at once, see world_crowd.cc; 0: as the seed says
   std::uint32_t kinds = 0;  // of how many shapes these are
 };
