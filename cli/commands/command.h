@@ -50,6 +50,7 @@ void AddLogs(Syntax app, Selection* selection);
 void AddCancel(Syntax app, Selection* selection);
 void AddSuspend(Syntax app, Selection* selection);
 void AddResume(Syntax app, Selection* selection);
+void AddUpdate(Syntax app, Selection* selection);
 void AddEvents(Syntax app, Selection* selection);
 void AddHistory(Syntax app, Selection* selection);
 void AddNodes(Syntax app, Selection* selection);

@@ -87,6 +87,7 @@ std::vector<Row> MostRows() {
       {"cancel", {"7"}, 0},
       {"suspend", {"7"}, 0},
       {"resume", {"7"}, 0},
+      {"update", {"7", "--time", "4h"}, 0},
       {"events", {}, 0, Prints::kLines},
       {"history", {}, 0},
       {"nodes", {}, 0},
@@ -242,10 +243,11 @@ class CommandsTest : public CliTest {
     };
     const FakeIdentity& identity = state->identity;
     return real(state->row_changes) + real(state->cordons) + real(state->drains) + real(state->uncordons) +
-           real(state->priorities) + real(state->moves) + real(state->user_cancels) + real(state->reservations_set) +
-           real(state->reservations_removed) + state->account_changes.size() + state->returned_nodes.size() +
-           state->removed_nodes.size() + state->cancels.size() + state->suspends.size() + identity.revoked.size() +
-           identity.invitations.size() + identity.nodes_revoked.size() + identity.labels.size();
+           real(state->priorities) + real(state->updates) + real(state->moves) + real(state->user_cancels) +
+           real(state->reservations_set) + real(state->reservations_removed) + state->account_changes.size() +
+           state->returned_nodes.size() + state->removed_nodes.size() + state->cancels.size() + state->suspends.size() +
+           identity.revoked.size() + identity.invitations.size() + identity.nodes_revoked.size() +
+           identity.labels.size();
   }
 
   GlimResult Run(const Row& row, const std::vector<std::string>& more, const std::string& server = "") {

@@ -48,7 +48,8 @@ TEST(PolicyNumbers, EachAmountIsReadAndShownByItsRowAndRefusedBeyondItsBounds) {
     EXPECT_LE(AmountOf(key, defaults), key.high) << key.name;
     const bool is_size = key.unit == core::PolicyUnit::kBytes;
     const std::int64_t step = is_size ? std::int64_t{1} << 20 : key.unit == core::PolicyUnit::kSwitch ? 0 : 1;
-    for (const std::int64_t amount : {key.low + step, key.high}) {
+    const std::int64_t most = key.name == std::string_view("master_port_first") ? key.high - step : key.high;  // a pair
+    for (const std::int64_t amount : {key.low + step, most}) {
       const auto file = ReadPolicyText(FileWith(key, amount), "p.yaml");
       ASSERT_TRUE(file.ok()) << key.name << ": " << file.status().message();
       EXPECT_EQ(AmountOf(key, file->policy), amount) << key.name;
@@ -65,7 +66,7 @@ TEST(PolicyNumbers, NoMemberOrNameHasTwoRows) {
   for (const PolicyKey& key : core::PolicyKeys()) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
     for (const PolicyKey& other : core::PolicyKeys()) {
-      if (&other != &key) EXPECT_FALSE(other.member == key.member) << key.name << " and " << other.name;
+      EXPECT_EQ(other.member == key.member, &other == &key) << key.name << " and " << other.name;
     }
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "sdk/base/members.h"
+
 namespace glim::core {
 namespace {
 
@@ -110,21 +112,6 @@ constexpr PolicyKey kKeys[] = {
 // Read by functions of their own (scheduler/policy): five of quotas, team_weight, links, checkpoint_retention,
 // task_users, health, price, notify.
 constexpr std::size_t kOtherMembers = 12;
-
-struct Anything {
-  template <typename T>
-  operator T() const;  // NOLINT(google-explicit-constructor): it stands for a member of any type
-};
-
-// How many members an aggregate has: so many of Anything initialise it, and one more does not.
-template <typename T, typename... Members>
-consteval std::size_t MembersOf() {
-  if constexpr (requires { T{Members{}..., Anything{}}; }) {
-    return MembersOf<T, Members..., Anything>();
-  } else {
-    return sizeof...(Members);
-  }
-}
 
 static_assert(MembersOf<Policy>() == std::size(kKeys) + kOtherMembers, "a member of Policy needs a row here");
 

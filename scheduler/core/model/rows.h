@@ -69,7 +69,7 @@ struct Job {
   PriorityClass priority = PriorityClass::kNormal;  // the class in force
   TimePoint submitted_at;
   TimePoint queued_at;   // of the present wait; claims that are dropped do not end it
-  TimePoint not_before;  // backoff; 0: none
+  TimePoint not_before;  // its spec's start_after, or a backoff; 0: none
   TimePoint ended_at;
   std::uint32_t attempts = 0;  // dispatched so far: the newest attempt's number
   std::uint32_t interrupts = 0;
@@ -106,6 +106,7 @@ struct Job {
   std::vector<NodeId> hung_on;            // where that was, ascending: left out for this job while other nodes fit
   JobId parent{};                         // whose token submitted it; 0: a user's
   bool priority_set = false;              // its spec has another class by now than the one it was submitted with
+  bool updated = false;                   // likewise another name, time limit or first moment
   // An operator moved it off these, or its save could not be had there, ascending: left out while other nodes fit.
   std::vector<NodeId> moved_off{};
   TimePoint hardware_failed_at;         // its newest attempt that hardware ended; 0: none has been

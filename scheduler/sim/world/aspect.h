@@ -29,7 +29,8 @@ enum class Aspect : std::uint64_t {
   kBackups,
   kPromises,
   kShards,
-  kPolicyKeys
+  kPolicyKeys,
+  kFirstStarts
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {

@@ -81,6 +81,7 @@ World::World(WorldOptions options)
       reach_rng_(RngOf(options.seed, Aspect::kReach)),
       outage_rng_(RngOf(options.seed, Aspect::kOutages)),
       backup_rng_(RngOf(options.seed, Aspect::kBackups)),
+      first_rng_(RngOf(options.seed, Aspect::kFirstStarts)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -272,6 +273,7 @@ void World::UserActs() {
       pools_.Place(next_scripts_.back().spec);
       terms_.Widen(next_scripts_.back(), policy_);
       MaybeAddDependency(next_scripts_.back().spec);
+      MaybeDelay(next_scripts_.back().spec);
       submit.specs.push_back(next_scripts_.back().spec);
     }
     Post(std::move(submit));
@@ -345,6 +347,7 @@ WorldReport World::Run() {
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });
+  if (HasFirstStarts()) timeline_.After(Seconds(20), [this] { UserUpdates(); });
   timeline_.After(Minutes(2), [this] { CancelHopeless(); });
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
   BeginWidened();

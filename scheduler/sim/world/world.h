@@ -73,6 +73,10 @@ class World {
   void AddNodes();
   void UserActs();
   void MaybeAddDependency(core::JobSpec& spec);
+  // world_updates.cc
+  bool HasFirstStarts() const;
+  void MaybeDelay(core::JobSpec& spec);
+  void UserUpdates();
   void CancelHopeless();
   void CheckSpecs(const core::SubmitJobs& submit);
   void Post(decltype(core::Event::what) what);
@@ -198,6 +202,7 @@ class World {
   Rng reach_rng_;
   Rng outage_rng_;
   Rng backup_rng_;
+  Rng first_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler
