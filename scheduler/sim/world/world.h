@@ -9,7 +9,8 @@
 // queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
 // (what machines find in their hardware), world_measure.cc (machines that are measured), world_reach.cc (cables that
 // are pulled, and who notices), world_outages.cc (agents that come and go, stores that are away, false claims, plans),
-// world_backup.cc (stores that go back, and what then runs that they do not know)
+// world_backup.cc (stores that go back, and what then runs that they do not know), world_updates.cc (first starts, and
+// what users change of their jobs)
 #pragma once
 
 #include <cstdint>
