@@ -100,7 +100,7 @@ def test_a_job_starts_no_earlier_than_its_moment_which_its_user_may_move(stage, 
     assert blockers(cluster, job_id, "its start_after is")["kind"] == "start_after"
     assert "its start_after is" in glim.text("why", job_id)
     others = glim.run("update", job_id, "--start-after", "0s", user="lee")
-    assert others.returncode != 0 and f"job {job_id} belongs to ana" in others.stderr, others.stderr
+    assert others.returncode != 0 and f"job {job_id} is another user's" in others.stderr, others.stderr
     moved = glim.run("update", job_id, "--start-after", "in 3s", "--time", "1h", "--reason", "it is urgent", user="ana")
     assert moved.returncode == 0, moved.stderr
     assert "limits.time none -> 1h" in moved.stderr and "start_after 2" in moved.stderr

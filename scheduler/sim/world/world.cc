@@ -53,7 +53,7 @@ core::Policy MakePolicy(Rng& rng) {
 
 // In some worlds each key has an amount of its own, so that a key more leaves the other keys' amounts as they were.
 void DrawKeys(core::Policy& policy, std::uint64_t seed) {
-  if (!RngOf(seed, Aspect::kPolicyKeys).OneIn(4)) return;
+  if (!HasKeysDrawn(seed)) return;
   core::DrawPolicy(policy, [&](const core::PolicyKey& key) {
     std::uint64_t of_both = seed;
     for (const char letter : std::string_view(key.name)) of_both = of_both * 131 + static_cast<std::uint8_t>(letter);

@@ -1,14 +1,14 @@
 // Jobs that are not to start before a moment, and what users change of jobs after their submission.
 #include <algorithm>
 
+#include "scheduler/sim/world/aspect.h"
 #include "scheduler/sim/world/world.h"
 
 namespace glim::sim {
 
 using core::JobId;
 
-// In an eighth of the worlds, so that the others are what they were.
-bool World::HasFirstStarts() const { return options_.seed % 8 == 3; }
+bool World::HasFirstStarts() const { return sim::HasFirstStarts(options_.seed); }
 
 void World::MaybeDelay(core::JobSpec& spec) {
   if (HasFirstStarts() && first_rng_.OneIn(5)) spec.start_after = SchedulerNow() + Seconds(first_rng_.Between(1, 900));
