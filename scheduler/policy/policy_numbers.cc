@@ -131,9 +131,10 @@ PolicyFault FindPolicyFault(const Policy& p) {
     if (key.not_below == nullptr) continue;
     const PolicyKey& other = *by_name.at(key.not_below);
     if (core::AmountOf(key, p) >= core::AmountOf(other, p)) continue;
-    const std::string name = key.name, least = other.name;
-    return {name, least, TextOf(key, p) + " is less than " + least + ", " + TextOf(other, p),
-            "raise " + name + " or lower " + least};
+    std::string message = TextOf(key, p), fix = "raise ";
+    message.append(" is less than ").append(other.name).append(", ").append(TextOf(other, p));
+    fix.append(key.name).append(" or lower ").append(other.name);
+    return {key.name, other.name, std::move(message), std::move(fix)};
   }
   if (p.master_port_last == p.master_port_first) {
     return {"master_port_last", "master_port_first", "is also master_port_first",

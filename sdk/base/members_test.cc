@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-namespace glim {
-namespace {
+namespace glim::members_test {
 
+// Not without a name: conversions to them are declared elsewhere, and never defined.
 struct Nested {
   int a = 1;
   std::string b;
@@ -34,5 +34,4 @@ TEST(Members, AreCountedWhateverTheirTypes) {
   EXPECT_EQ(MembersOf<Many>(), 9u);
 }
 
-}  // namespace
-}  // namespace glim
+}  // namespace glim::members_test

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "scheduler/core/lifecycle/changes.h"
+#include "scheduler/core/model/event.h"
 
 namespace glim::core {
 

@@ -61,7 +61,7 @@ TEST(StartAfter, OfAHeldJobHoldsWhenItIsResumed) {
 TEST(StartAfter, MoreThanAYearAheadIsRefused) {
   Cluster c(Zones{.nodes = 1}, Patient());
   JobSpec spec = Spec(1);
-  spec.start_after = c.now() + Hours(24 * 367);
+  spec.start_after = c.now() + Hours(24) * 367;
   const Reply reply = c.Do(SubmitJobs{"ann", "", "", {spec}});
   EXPECT_EQ(reply.status.field(), "start_after");
   EXPECT_TRUE(reply.jobs.empty());

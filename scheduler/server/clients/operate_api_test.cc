@@ -1,9 +1,9 @@
 // What operators change by OperateApi: nodes that are taken out and given back, jobs that are moved, given another
 // class or ended; what each answers, and what ListNodes shows and leaves out.
-#include <ctime>
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <ctime>
 #include <limits>
 
 #include "glim/v1/operate_api.grpc.pb.h"
