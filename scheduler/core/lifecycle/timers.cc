@@ -85,7 +85,7 @@ void EndBackoffs(Changes& changes) {
     if (at > changes.now()) return;
     changes.EditJob(job, [&](Job& row) {
       row.not_before = {};
-      if (row.attempts == 0) row.queued_at = changes.now();  // its start_after: it has waited for nobody until now
+      if (row.attempts == 0) row.queued_at = changes.now();  // its start_after has come: its wait begins
     });
   }
 }

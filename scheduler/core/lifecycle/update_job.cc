@@ -34,8 +34,8 @@ Status CheckLimit(const Job& job, const Attempt* live, const UpdateJob& event) {
 
 Status CheckMoment(const Job& job, const UpdateJob& event) {
   if (!event.start_after || job.attempts == 0) return Status::Ok();
-  return Status(StatusCode::kFailedPrecondition,
-                "job " + std::to_string(job.id.value) + " has started before: start_after is of its first start")
+  return Status(StatusCode::kFailedPrecondition, "job " + std::to_string(job.id.value) +
+                                                     " has been given nodes before: start_after is of its first start")
       .WithReason("WRONG_STATE")
       .WithField("start_after")
       .WithFix("glim suspend holds it until it is resumed");

@@ -1,8 +1,8 @@
 // Changes of a job's spec after its submission: its name, its time limit, and from when on it may start. The rest of a
 // spec is what ranks run by, and stays.
 //
-// Whoever has nodes keeps to its time limit: a backfill hold (planner.h, 7) lets it run where it is gone in time. So a
-// job with nodes may lower its limit, and an operator alone raises it.
+// A backfill hold (planner.h, 7) counts on the time limit of a job that has nodes. So that limit may be lowered, and
+// only an operator may raise it. Of the strand, as all operations; a refusal is in the reply, and changes nothing.
 #pragma once
 
 #include "scheduler/core/lifecycle/changes.h"

@@ -41,7 +41,7 @@ struct Agreement {
   friend bool operator==(const Agreement&, const Agreement&) = default;
 };
 
-// Whoever submits and cancels urgent jobs all day has an attempt asked to leave, and not to leave, again and again.
+// Bounded: a user who submits and cancels urgent jobs again and again would add agreements without end.
 inline constexpr std::size_t kAgreementsKept = 8;
 
 }  // namespace glim::core

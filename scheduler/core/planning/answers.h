@@ -1,7 +1,7 @@
 // What a pass has answered already, for those who ask the same behind it: a cache beside the planner's recipe, without
 // which a pass decides the same (MakePlanAskingEverybody, shortcuts_test.cc) and costs the length of the queue. In a
-// pass there is only ever less to have, and who comes earlier preempts all that a later one does: what failed for an
-// asker fails for whoever asks the same behind it for as many nodes. Private to the planner.
+// pass nodes only become fewer, and an earlier job may preempt all that a later one may: what failed for one job fails
+// for each later job that asks the same for as many nodes. Of one pass and its thread. Private to the planner.
 #pragma once
 
 #include <cstdint>

@@ -159,7 +159,7 @@ class Planner {
     }
     if (refused) return answer;
     if (holds_back) MaybeHoldBack(pass_, asker, field);  // 7. Hold back
-    // What a move is worth depends on the nodes and on whose they are to be: nobody is refused by that for others.
+    // What a move is worth depends on the nodes and on the job: such a failure is no answer for other jobs.
     if (!moves_considered) answers_.Failed(question, spec.nodes);
     return answer;
   }

@@ -1,5 +1,5 @@
 // The words of a trace (pass_trace.h): each function tells one thing that the planner has looked at for an asker, from
-// what the pass saw. Where nobody reads along the trace is null, and nothing is told. Private to the planner.
+// what the pass saw. A null trace records nothing. Private to the planner.
 #pragma once
 
 #include <optional>
