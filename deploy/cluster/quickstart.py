@@ -196,7 +196,7 @@ To stop the cluster and remove that folder:
     )
 
 
-def options():
+def options(words=None):
     parser = argparse.ArgumentParser(
         prog="deploy/quickstart",
         description="Builds Glim, starts a cluster on this machine, interrupts a training "
@@ -208,7 +208,7 @@ def options():
     parser.add_argument("--no-build", action="store_true", help="use the programs in build/release/bin as they are")
     parser.add_argument("--no-packages", action="store_true", help="install no packages: they are there")
     parser.add_argument("--stop", metavar="FOLDER", help="stop a cluster that --keep left running")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def interrupt_on_signals():
