@@ -10,6 +10,7 @@
 #include "cli/commands/admin_operate.h"
 #include "cli/commands/command.h"
 #include "cli/commands/confirm.h"
+#include "cli/commands/moment_option.h"
 #include "cli/text/option_names.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
@@ -35,18 +36,6 @@ constexpr Duration kSoon = Seconds(2);
 constexpr std::int64_t kShareMax = 10'000'000;
 
 using ReserveOptionsPtr = std::shared_ptr<ReserveOptions>;
-
-// "in 2h", "2h", "now" and "2026-12-01T08:00Z".
-std::string ReadComingMoment(const std::string& word, std::optional<TimePoint>* moment) {
-  const std::string span = word.starts_with("in ") ? word.substr(3) : word;
-  if (const auto ahead = ParseDuration(span)) {
-    *moment = Now() + *ahead;
-  } else {
-    *moment = ParseMoment(word);
-  }
-  if (*moment) return "";
-  return "'" + word + "' is no moment; write it like 'in 2h', 2026-12-01T08:00Z or 2026-12-01T10:00+02:00";
-}
 
 // Which nodes: a share of a pool or nodes by name; neither is said of one that is there: they stay.
 Status FillNodes(const ReserveOptions& options, glim::v1::Reservation* row) {
@@ -212,10 +201,9 @@ void AddAdminReserve(Syntax admin, Selection* selection) {
   set.ParsedOption("--from", "when it begins: 'in 2h', 2026-12-01T08:00Z, now; not given: now, or as it was",
                    [options](const std::string& word) {
                      options->from_now = word == "now";
-                     return options->from_now ? std::string() : ReadComingMoment(word, &options->from);
+                     return options->from_now ? std::string() : IntoComingMoment(&options->from)(word);
                    });
-  set.ParsedOption("--until", "when it ends: 'in 6h', 2026-12-01T12:00Z",
-                   [options](const std::string& word) { return ReadComingMoment(word, &options->until); });
+  set.ParsedOption("--until", "when it ends: 'in 6h', 2026-12-01T12:00Z", IntoComingMoment(&options->until));
   AddDurationOption(set, "--for", &options->lasts, "how long it lasts, instead of --until");
   AddChangeOptions(set, &options->change, Presence::kOptional);
   set.Example(

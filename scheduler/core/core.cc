@@ -23,6 +23,7 @@
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/stored_labels.h"
 #include "scheduler/core/lifecycle/timers.h"
+#include "scheduler/core/lifecycle/update_job.h"
 #include "scheduler/core/lifecycle/validation.h"
 #include "scheduler/core/lifecycle/validation_asked.h"
 
@@ -61,6 +62,7 @@ struct Dispatch {
   void operator()(const UncordonNode& e) const { ApplyUncordon(changes, e); }
   void operator()(const ValidateNode& e) const { ApplyValidate(changes, e); }
   void operator()(const SetJobPriority& e) const { ApplySetPriority(changes, e); }
+  void operator()(const UpdateJob& e) const { ApplyUpdate(changes, e); }
   void operator()(const MoveJob& e) const { ApplyMove(changes, e); }
   void operator()(const CancelUserJobs& e) const { ApplyCancelUser(changes, e); }
   void operator()(const NotifySkipped& e) const { NoteNotifySkipped(changes, e); }

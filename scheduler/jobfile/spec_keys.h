@@ -17,6 +17,7 @@ enum class KeyKind : std::uint8_t {
   kSize,
   kCpus,
   kFlag,
+  kMoment,  // a point in time, with its zone
   kTexts,   // a list of different texts
   kOwn,     // a section or a form of its own: reader and printer have code for it
   kRefused  // of the format, and refused by this version instead of being ignored

@@ -78,6 +78,7 @@ notify:
   on: [interrupted, done]
   to: [team-chat]
 after: ["812:ok", "813:any:keep"]
+start_after: "2027-01-31T10:00:00.500Z"
 )";
 
 TEST(PrintSpec, WritesWhatAPersonWouldWrite) { EXPECT_EQ(PrintSpec(ReadBack(kEverything)), kEverything); }

@@ -9,6 +9,7 @@
 #include "scheduler/core/lifecycle/secret_rules.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/first_start.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/spec_bytes.h"
 #include "sdk/base/size_text.h"
@@ -48,6 +49,11 @@ bool SameSpec(const JobSpec& stored, JobSpec asked) {
 
 bool SameAsSubmitted(const Job& job, JobSpec asked) {
   if (job.priority_set) asked.priority = job.spec->priority;  // nobody knows any more what it was
+  if (job.updated) {
+    asked.name = job.spec->name;
+    asked.time_limit = job.spec->time_limit;
+    asked.start_after = job.spec->start_after;
+  }
   return SameSpec(*job.spec, std::move(asked));
 }
 
@@ -179,13 +185,14 @@ const JobSpec* SpecOf(const ClusterState& state, JobId id) {
   return job == nullptr ? nullptr : job->spec.get();
 }
 
-Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
+Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event, TimePoint now) {
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
     const JobSpec& spec = event.specs[i];
     if (i > 0 && spec == event.specs[i - 1]) continue;
     Status s = CheckBars(state, policy, event, spec);
     if (s.ok()) s = CheckFeasible(state, policy, spec, event.user);
     if (s.ok()) s = CheckGrace(policy, spec);
+    if (s.ok()) s = CheckFirstStart(spec, now);
     if (s.ok()) s = CheckDependencies(state, spec);
     if (s.ok()) s = CheckAccounts(state, event, spec);
     if (s.ok() && event.parent) s = CheckSecretsOfParent(SpecOf(state, event.parent), spec);
@@ -199,7 +206,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
 void TakeIn(Changes& changes, const SubmitJobs& event) {
   Reply& reply = changes.reply();
   reply.status = CheckBounds(changes.state().index().kept, changes.policy(), event);
-  if (reply.status.ok()) reply.status = CheckSpecs(changes.state(), changes.policy(), event);
+  if (reply.status.ok()) reply.status = CheckSpecs(changes.state(), changes.policy(), event, changes.now());
   if (!reply.status.ok() || event.validate_only) return;
   std::shared_ptr<const JobSpec> spec;
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
@@ -215,6 +222,7 @@ void TakeIn(Changes& changes, const SubmitJobs& event) {
     job.spec = spec;
     job.priority = spec->priority;
     job.submitted_at = job.queued_at = changes.now();
+    job.not_before = FirstStart(*spec, changes.now());
     job.waits_for = Unfulfilled(changes.state(), *spec);
     if (spec->checkpoint_dir.empty()) job.checkpoint_root = changes.policy().checkpoint_root;
     reply.jobs.push_back(job.id);

@@ -27,7 +27,8 @@ enum class BlockerKind : std::uint8_t {
   kUserDisabled,
   kPoolNotAllowed,
   kUser,
-  kReserved
+  kReserved,
+  kStartAfter
 };
 const char* ToString(BlockerKind kind);
 

@@ -82,6 +82,8 @@ std::shared_ptr<const Job> ClusterState::Put(Job row) {
   const Job* old = FindJob(stored->id);
   Update(EntryOf<SavesEntry>(old), SavesEntry(*stored));
   Update(EntryOf<JobEntry>(old), JobEntry(*stored));
+  const Attempt* live = old && old->spec != stored->spec ? LiveAttempt(*old) : nullptr;
+  if (live) Update(std::optional(AttemptEntry(*live, *old)), AttemptEntry(*live, *stored));
   ListJob(old, stored);
   Keep(tables_.jobs.Put(stored->id, stored));
   if (stored->id >= next_job_id) next_job_id = JobId(stored->id.value + 1);

@@ -32,6 +32,9 @@ inline constexpr std::string_view kSpecSignals[] = {"TERM", "INT", "USR1", "USR2
 inline constexpr std::string_view kSpecNics[] = {"infiniband", "roce", "ethernet"};
 inline constexpr std::string_view kSpecRestartCauses[] = {"node_failure", "xid", "network", "hang"};
 
+inline constexpr TimePoint kSpecStartAfterMost{253'402'300'799'999};  // the end of the year 9999
+inline constexpr Duration kSpecStartsWithin = Hours(24) * 366;        // from the submission
+
 // How an amount is written in a spec.
 enum class AmountUnit { kCount, kTime, kBytes, kMilliCpus };
 

@@ -105,7 +105,6 @@ class Planted : public ::testing::TestWithParam<Bug> {
     options.seed = seed;
     options.faults = GetParam().faults;
     options.events = GetParam().events;
-    options.passes = GetParam().bug == PlantedBug::kPlaceForgotten;
     return World(options).Run();
   }
 };

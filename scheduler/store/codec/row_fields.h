@@ -113,6 +113,7 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Sparse("hung_on", row.hung_on);
   io.Sparse("parent", row.parent);
   io.Sparse("priority_set", row.priority_set);
+  io.Sparse("updated", row.updated);
   io.Sparse("moved_off", row.moved_off);
   io.Sparse("hardware_failed_at_ms", row.hardware_failed_at);
   io.Sparse("hardware_failures", row.hardware_failures);
