@@ -65,6 +65,9 @@ std::vector<Row> ReserveRows() {
       {"admin reserve set", {"r1", "--node", "n1", "--for", "1h", "--reason", "x", "-y"}, 0},
       {"admin reserve rm", {"r1", "-y"}, 0},
       {"admin reserve ls", {}, 0},
+      {"admin budget set", {"vision", "--gpu-hours", "5", "-y"}, 0},
+      {"admin budget rm", {"vision", "-y"}, 0},
+      {"admin budget ls", {}, 0},
   };
 }
 
@@ -250,7 +253,8 @@ class CommandsTest : public CliTest {
     const FakeIdentity& identity = state->identity;
     return real(state->row_changes) + real(state->cordons) + real(state->drains) + real(state->uncordons) +
            real(state->priorities) + real(state->updates) + real(state->moves) + real(state->user_cancels) +
-           real(state->reservations_set) + real(state->reservations_removed) + state->account_changes.size() +
+           real(state->reservations_set) + real(state->reservations_removed) + real(state->budgets_set) +
+           state->account_changes.size() +
            state->returned_nodes.size() + state->removed_nodes.size() + state->cancels.size() + state->suspends.size() +
            identity.revoked.size() + identity.invitations.size() + identity.nodes_revoked.size() +
            identity.labels.size();

@@ -130,6 +130,9 @@ struct FakeState {
   std::vector<glim::v1::MoveJobRequest> moves;
   std::vector<glim::v1::CancelUserJobsRequest> user_cancels;
 
+  std::vector<glim::v1::Budget> budgets;
+  std::vector<glim::v1::SetBudgetRequest> budgets_set;  // with the dry runs
+
   // Of ReserveApi, with the dry runs.
   std::vector<glim::v1::Reservation> reservations;
   grpc::Status reservation_refusal;  // of SetReservation alone

@@ -6,6 +6,7 @@
 #include "scheduler/core/lifecycle/accounts_change.h"
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/claim_review.h"
+#include "scheduler/core/lifecycle/budgets.h"
 #include "scheduler/core/lifecycle/cordon.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"
@@ -68,6 +69,7 @@ struct Dispatch {
   void operator()(const NotifySkipped& e) const { NoteNotifySkipped(changes, e); }
   void operator()(const SetReservation& e) const { ApplySetReservation(changes, e); }
   void operator()(const RemoveReservation& e) const { ApplyRemoveReservation(changes, e); }
+  void operator()(const SetBudget& e) const { ApplySetBudget(changes, e); }
   void operator()(const PlanDecided& e) const {
     ApplyPlan(changes, e.plan);
     if (e.plan.starts.empty()) BeginValidations(changes);

@@ -15,6 +15,7 @@ constexpr char kEverything[] = R"(
 quantum_min: 5m
 grace_cap: {others: 1m, low: 10s, "50": 15m}
 max_grace_cap: 20m
+time_max: {a100: 2d, "007": 1h}
 checkpoint_root: /shared/glim
 logs_root: /shared/logs
 checkpoint_retention: {succeeded: 2d, failed: 3d, cancelled: 4h, bytes_max: 2TiB, every: 10m}
@@ -74,6 +75,7 @@ TEST(PolicyFileTest, WhatHasAStructureIsRead) {
   EXPECT_EQ(p.grace_cap.For(core::PriorityClass::kExtremeHigh), Minutes(15));
   EXPECT_EQ(p.grace_cap.For(core::PriorityClass::kNormal), Minutes(1));
   EXPECT_EQ(p.max_grace_cap.For(core::PriorityClass::kLow), Minutes(20));
+  EXPECT_EQ(p.time_max, (std::map<std::string, Duration>{{"007", Hours(1)}, {"a100", Hours(48)}}));
   EXPECT_EQ(p.checkpoint_root, "/shared/glim");
   EXPECT_EQ(p.checkpoint_retention,
             (core::SaveRetention{false, Hours(48), Hours(72), Hours(4), std::int64_t{2} << 40, Minutes(10)}));
@@ -115,6 +117,8 @@ const Refusal kRefusals[] = {
     {"grace_cap: {auto: 5m}", "1:13", "grace_cap.auto", "name a class, or others"},
     {"grace_cap: {high: 5m, '30': 6m}", "1:23", "grace_cap.30", "keep one"},
     {"grace_cap: {others: 25h}", "1:21", "grace_cap.others", "use"},
+    {"time_max: 2d", "1:11", "time_max", "write it like {debug: 1h}"},
+    {"time_max: {debug: 0s}", "1:19", "time_max.debug", "use 1s to 365d"},
     {"agree_max: 10", "1:12", "agree_max", "write it like 250ms"},
     {"agree_max: 99999999999999999999d", "1:12", "agree_max", "write it like"},
     {"agree_max: 1000d", "1:12", "agree_max", "use 100ms to 1d"},

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "scheduler/core/model/policy_keys.h"
-#include "scheduler/policy/policy_by_class.h"
+#include "scheduler/policy/policy_durations.h"
 #include "scheduler/policy/policy_notify.h"
 #include "scheduler/policy/policy_price.h"
 #include "scheduler/policy/policy_retention.h"
@@ -53,6 +53,9 @@ PolicyNumber Amount(const PolicyKey& key, T Policy::*member) {
   } else if constexpr (std::is_same_v<T, core::ClassDurations>) {
     return {key.name, [=](Policy* p) { return IntoClassDurations(&(p->*member), Duration{low}, Duration{high}); },
             [=](const Policy& p) { return ClassDurationsYaml(p.*member); }};
+  } else if constexpr (std::is_same_v<T, std::map<std::string, Duration>>) {
+    return {key.name, [=](Policy* p) { return IntoPoolDurations(&(p->*member), Duration{low}, Duration{high}); },
+            [=](const Policy& p) { return PoolDurationsYaml(p.*member); }};
   } else if constexpr (std::is_same_v<T, std::string>) {  // in quotes, so that an empty one is seen
     return {key.name, [=](Policy* p) { return IntoFolder(&(p->*member)); },
             [=](const Policy& p) { return "\"" + p.*member + "\""; }};

@@ -17,6 +17,7 @@
 #include "scheduler/core/planning/job_order.h"
 #include "scheduler/core/planning/planner.h"
 #include "scheduler/core/planning/victims.h"
+#include "sdk/base/gpu_time_text.h"
 
 namespace glim::core {
 namespace {
@@ -157,6 +158,7 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   const bool promised = job.waits_for.empty() && !job.waits_for_save && HasNodes(pass, job) &&
                         HasUnreservedNodes(pass, job) && !NeedsLinkOfOtherPools(pass, job) &&
                         pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
+                        state.FindBudget(job.team) == nullptr &&  // it may be used up before
                         BarOf(state.accounts(), policy, job.user, job.team, job.spec->pool) == Bar::kNone;
   // Its wait begins with its first moment.
   const TimePoint waits_since = WaitsForFirstStart(job) ? job.not_before : job.queued_at;

@@ -12,6 +12,7 @@
 #include "scheduler/core/model/first_start.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/spec_bytes.h"
+#include "scheduler/core/model/time_limit.h"
 #include "sdk/base/size_text.h"
 
 namespace glim::core {
@@ -34,10 +35,11 @@ std::vector<std::string> Sorted(std::vector<std::string> zones) {
   return zones;
 }
 
-// A spec that says no pool is the same whatever pool its team had then, and one with other zones whichever of them the
-// pool had.
+// A spec that says no pool is the same whatever pool its team had then, one without a limit whichever its pool gave it,
+// and one with other zones whichever of them the pool had.
 bool SameSpec(const JobSpec& stored, JobSpec asked) {
   if (asked.pool.empty()) asked.pool = stored.pool;
+  if (asked.time_limit.ms == 0) asked.time_limit = stored.time_limit;
   std::vector<std::string>& zones = asked.placement.zones;
   const std::vector<std::string>& kept = stored.placement.zones;
   if (zones != kept && !kept.empty()) {
@@ -153,7 +155,10 @@ Status CheckBars(const ClusterState& state, const Policy& policy, const SubmitJo
   return CheckAccess(state.accounts(), policy, event.user, team.ok() ? *team : "", spec.pool);
 }
 
-bool SaysItsPoolAndNoZones(const JobSpec& spec) { return !spec.pool.empty() && spec.placement.zones.empty(); }
+bool IsStoredAsItIs(const Policy& policy, const JobSpec& spec) {
+  return !spec.pool.empty() && spec.placement.zones.empty() &&
+         LimitInPool(policy, spec.pool, spec.time_limit) == spec.time_limit;
+}
 
 // Those of them that the pool has, in order: jobs that may be in the same zones are one shape, and cost a planning pass
 // no more than one job, however their users write that. All of them, where it has none: that is refused.
@@ -168,14 +173,16 @@ std::vector<std::string> ZonesOf(const ClusterState& state, const JobSpec& spec)
   return there.empty() ? zones : Sorted(std::move(there));
 }
 
-// As it is stored: a spec that names no pool has its team's, and its zones are the pool's.
-SubmitJobs AsStored(const ClusterState& state, SubmitJobs event) {
+// As it is stored: a spec that names no pool has its team's; its zones, and its limit where it names none, are the
+// pool's.
+SubmitJobs AsStored(const ClusterState& state, const Policy& policy, SubmitJobs event) {
   for (JobSpec& spec : event.specs) {
     if (spec.pool.empty()) {
       const auto team = TeamOf(state, event, spec);  // one that is none is refused later
       spec.pool = DefaultPool(state.accounts(), team.ok() ? *team : "");
     }
     if (!spec.placement.zones.empty()) spec.placement.zones = ZonesOf(state, spec);
+    spec.time_limit = LimitInPool(policy, spec.pool, spec.time_limit);
   }
   return event;
 }
@@ -192,6 +199,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
     Status s = CheckBars(state, policy, event, spec);
     if (s.ok()) s = CheckFeasible(state, policy, spec, event.user);
     if (s.ok()) s = CheckGrace(policy, spec);
+    if (s.ok()) s = CheckLimitInPool(policy, spec);
     if (s.ok()) s = CheckFirstStart(spec, now);
     if (s.ok()) s = CheckDependencies(state, spec);
     if (s.ok()) s = CheckAccounts(state, event, spec);
@@ -242,14 +250,15 @@ void TakeIn(Changes& changes, const SubmitJobs& event) {
 
 void ApplySubmit(Changes& changes, const SubmitJobs& event) {
   Reply& reply = changes.reply();
+  const auto is_stored_as_it_is = [&](const JobSpec& spec) { return IsStoredAsItIs(changes.policy(), spec); };
   if (const auto earlier = FindRequest(changes.state(), event); !earlier.empty()) {
     reply = Repeat(changes.state(), event, earlier);
   } else if (event.specs.empty()) {
     reply.status = InvalidArgument("specs", "no job was given", "give at least one");
-  } else if (std::all_of(event.specs.begin(), event.specs.end(), SaysItsPoolAndNoZones)) {
+  } else if (std::all_of(event.specs.begin(), event.specs.end(), is_stored_as_it_is)) {
     TakeIn(changes, event);
   } else {
-    TakeIn(changes, AsStored(changes.state(), event));
+    TakeIn(changes, AsStored(changes.state(), changes.policy(), event));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "scheduler/core/lifecycle/job_rights.h"
 #include "scheduler/core/model/cordon.h"
 #include "scheduler/core/model/first_start.h"
+#include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/model/validate_spec.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/rfc3339.h"
@@ -72,6 +73,9 @@ void ApplyUpdate(Changes& changes, const UpdateJob& event) {
   if (event.start_after) spec->start_after = *event.start_after;
   reply.status = ValidateSpec(*spec);
   if (reply.status.ok()) reply.status = CheckLimit(*job, changes.state().LiveAttempt(*job), event);
+  if (reply.status.ok() && event.time_limit && !event.unbound) {
+    reply.status = CheckLimitInPool(changes.policy(), *spec);
+  }
   if (reply.status.ok()) reply.status = CheckMoment(*job, event);
   if (reply.status.ok()) reply.status = CheckFirstStart(*spec, changes.now());
   if (!reply.status.ok()) return;

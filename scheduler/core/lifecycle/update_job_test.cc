@@ -104,6 +104,25 @@ TEST(UpdateJob, AJobWithNodesGetsLessTimeAndFromAnOperatorAloneMore) {
   EXPECT_EQ(c.job(job).spec->time_limit, Hours(3));
 }
 
+TEST(UpdateJob, ALimitAboveThePoolsIsAnOperatorsToGive) {
+  Policy policy = Patient();
+  policy.time_max = {{"default", Hours(4)}};
+  Cluster c(Zones{.nodes = 1}, policy);
+  c.Running(Limited(Hours(1)));
+  const JobId job = c.Submit(Limited(Hours(1)));
+  UpdateJob update = Update(job);
+  for (const Duration limit : {Hours(5), Duration{}}) {
+    update.time_limit = limit;
+    EXPECT_EQ(c.Do(update).status.field(), "limits.time");
+  }
+  update.time_limit = Hours(4);
+  EXPECT_TRUE(c.Do(update).status.ok());
+  update.time_limit = Hours(5);
+  update.user = "ora";
+  update.by_right = update.unbound = true;
+  EXPECT_TRUE(c.Do(update).status.ok());
+}
+
 TEST(UpdateJob, ALowerLimitThatIsUsedUpEndsTheJob) {
   Cluster c(Zones{.nodes = 1}, Patient());
   const JobId job = c.Running(Limited(Hours(2)));

@@ -28,7 +28,8 @@ enum class BlockerKind : std::uint8_t {
   kPoolNotAllowed,
   kUser,
   kReserved,
-  kStartAfter
+  kStartAfter,
+  kBudget
 };
 const char* ToString(BlockerKind kind);
 

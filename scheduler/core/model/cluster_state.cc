@@ -143,6 +143,13 @@ std::shared_ptr<const LifeTable> ClusterState::Put(LifeTable row) {
   return stored;
 }
 
+std::shared_ptr<const Budget> ClusterState::Put(Budget row) {
+  newest = std::max(newest, row.made_at);
+  const auto stored = std::make_shared<const Budget>(std::move(row));
+  Keep(tables_.budgets.Put(stored->id, stored));
+  return stored;
+}
+
 void ClusterState::SetAccounts(Accounts accounts) {
   Keep(std::exchange(tables_.accounts, std::make_shared<const Accounts>(std::move(accounts))));
 }

@@ -274,6 +274,7 @@ inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKi
     {BlockerKind::kUser, "user"},
     {BlockerKind::kReserved, "reserved"},
     {BlockerKind::kStartAfter, "start_after"},
+    {BlockerKind::kBudget, "budget"},
 });
 
 template <>

@@ -225,6 +225,16 @@ struct RemoveReservation {
   std::optional<Seen<Reservation>> expected{};
 };
 
+// A team's budget: another amount, from where it was or counted anew; or none any more (lifecycle/budgets.h).
+struct SetBudget {
+  std::string team;
+  std::optional<std::int64_t> gpu_ms_max{};  // nullopt: it is taken away
+  bool restart = false;                      // what has been used counts no more
+  std::string by;
+  bool dry_run = false;
+  std::optional<Seen<Budget>> expected{};  // what was booked does not count
+};
+
 // The operator takes a node out of the cluster: its row goes, and its name is anybody's.
 struct RemoveNode {
   std::string name;
@@ -294,7 +304,7 @@ struct Event {
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
                PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode, CordonNode,
                UncordonNode, ValidateNode, SetJobPriority, UpdateJob, MoveJob, CancelUserJobs, NotifySkipped,
-               SetReservation, RemoveReservation>
+               SetReservation, RemoveReservation, SetBudget>
       what;
 };
 

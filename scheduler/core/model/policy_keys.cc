@@ -64,6 +64,7 @@ constexpr PolicyKey kKeys[] = {
     Drawn(Time(kSlicing, "replan_interval", &Policy::replan_interval, Milliseconds(100), kDay), Seconds(5), Minutes(1)),
     Drawn(Time(kSlicing, "backfill_hold_after", &Policy::backfill_hold_after, {}, kDay * 30), Duration{}, Minutes(10)),
     Row(kSlicing, "enforce_time_limits", PolicyUnit::kSwitch, &Policy::enforce_time_limits, 0, 1),
+    Row(kSlicing, "time_max", PolicyUnit::kTimesByPool, &Policy::time_max, 1000, kDay.ms * 365),
 
     Drawn(Count(kCrossZone, "cross_zone_nodes_min", &Policy::cross_zone_nodes_min, 2, kMostOfAnything), 2, 6),
 
@@ -119,7 +120,10 @@ static_assert(MembersOf<Policy>() == std::size(kKeys) + kOtherMembers, "a member
 
 std::span<const PolicyKey> PolicyKeys() { return kKeys; }
 
-bool IsAmount(const PolicyKey& key) { return key.unit != PolicyUnit::kTimesByClass && key.unit != PolicyUnit::kFolder; }
+bool IsAmount(const PolicyKey& key) {
+  return key.unit != PolicyUnit::kTimesByClass && key.unit != PolicyUnit::kTimesByPool &&
+         key.unit != PolicyUnit::kFolder;
+}
 
 std::int64_t AmountOf(const PolicyKey& key, const Policy& policy) {
   return std::visit(

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@ enum class PolicyUnit {
   kBytes,
   kSwitch,        // 0 or 1
   kTimesByClass,  // one duration, or one for each class
+  kTimesByPool,
   kFolder         // an absolute path, or empty
 };
 
@@ -43,7 +45,8 @@ enum class PolicyPart {
 
 struct PolicyKey {
   using Member = std::variant<Duration Policy::*, std::int64_t Policy::*, std::uint32_t Policy::*,
-                              std::uint16_t Policy::*, bool Policy::*, ClassDurations Policy::*, std::string Policy::*>;
+                              std::uint16_t Policy::*, bool Policy::*, ClassDurations Policy::*,
+                              std::map<std::string, Duration> Policy::*, std::string Policy::*>;
 
   PolicyPart part;
   const char* name;
@@ -59,7 +62,7 @@ struct PolicyKey {
 // In the order in which a file shows them.
 std::span<const PolicyKey> PolicyKeys();
 
-// Of a key that is an amount: neither a folder nor a duration for each class.
+// Of a key that is one amount: neither a folder nor durations by class or pool.
 bool IsAmount(const PolicyKey& key);
 std::int64_t AmountOf(const PolicyKey& key, const Policy& policy);
 void SetAmount(const PolicyKey& key, std::int64_t amount, Policy& policy);

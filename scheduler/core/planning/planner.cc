@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/core/model/account_access.h"
+#include "scheduler/core/model/budget_use.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/planning/answers.h"
 #include "scheduler/core/planning/explain.h"
@@ -61,9 +62,12 @@ class Planner {
     }
   }
 
-  // Its user is disabled, or its team may not use the pool: that is its blocker, and it has no turn.
+  // Its user is disabled, or its team may not use the pool or has used up its budget: that is its blocker, and it has
+  // no turn.
   bool IsBarred(const Shape& shape) {
     auto blocker = BarBlocker(state_.accounts(), pass_.policy(), shape.user, shape.team, shape.pool);
+    const bool is_over = !Planted(PlantedBug::kBudgetForgotten) && pass_.IsOverBudget(shape.team);
+    if (!blocker && is_over) blocker = BudgetBlocker(*state_.FindBudget(shape.team));
     if (!blocker) return false;
     verdicts_->try_emplace(shape, std::vector{std::move(*blocker)});
     return true;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scheduler/core/planning/victims.h"
+#include "sdk/base/gpu_time_text.h"
 
 namespace glim::core {
 namespace {

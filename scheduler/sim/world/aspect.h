@@ -30,7 +30,8 @@ enum class Aspect : std::uint64_t {
   kPromises,
   kShards,
   kPolicyKeys,
-  kFirstStarts
+  kFirstStarts,
+  kBudgets
 };
 
 inline Rng RngOf(std::uint64_t seed, Aspect aspect) {
@@ -41,6 +42,7 @@ inline Rng RngOf(std::uint64_t seed, Aspect aspect) {
 // What came later is in an eighth of the worlds, so that the others stay what they were: seeds that are known to show
 // something go on showing it.
 inline bool HasFirstStarts(std::uint64_t seed) { return seed % 8 == 3; }
+inline bool HasBudgets(std::uint64_t seed) { return seed % 8 == 7; }
 inline bool HasKeysDrawn(std::uint64_t seed) { return seed % 8 == 5; }
 
 }  // namespace glim::sim

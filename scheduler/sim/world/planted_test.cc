@@ -61,6 +61,7 @@ const Bug kBugs[] = {
     {PlantedBug::kClaimOutlivesPool, "ClaimOutlivesPool", "and runs on a node of pool"},
     {PlantedBug::kGraceWithoutCap, "GraceWithoutCap", "it was given a longer grace than its class may have"},
     {PlantedBug::kCordonForgotten, "CordonForgotten", "a cordoned node"},  // somebody waits for it, or began there
+    {PlantedBug::kBudgetForgotten, "BudgetForgotten", "its team has used up its budget"},
     {PlantedBug::kReservationForgotten,
      "ReservationForgotten",
      "an attempt of others began on a reserved node",

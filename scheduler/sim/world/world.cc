@@ -82,6 +82,7 @@ World::World(WorldOptions options)
       outage_rng_(RngOf(options.seed, Aspect::kOutages)),
       backup_rng_(RngOf(options.seed, Aspect::kBackups)),
       first_rng_(RngOf(options.seed, Aspect::kFirstStarts)),
+      budget_rng_(RngOf(options.seed, Aspect::kBudgets)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -347,6 +348,7 @@ WorldReport World::Run() {
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });
+  if (HasBudgets(options_.seed)) timeline_.After(Seconds(15), [this] { OperateBudgets(); });
   if (HasFirstStarts()) timeline_.After(Seconds(20), [this] { UserUpdates(); });
   timeline_.After(Minutes(2), [this] { CancelHopeless(); });
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });

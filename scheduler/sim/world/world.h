@@ -9,8 +9,8 @@
 // queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
 // (what machines find in their hardware), world_measure.cc (machines that are measured), world_reach.cc (cables that
 // are pulled, and who notices), world_outages.cc (agents that come and go, stores that are away, false claims, plans),
-// world_backup.cc (stores that go back, and what then runs that they do not know), world_updates.cc (first starts, and
-// what users change of their jobs)
+// world_backup.cc (stores that go back, and what then runs that they do not know), world_budgets.cc (budgets of teams),
+// world_updates.cc (first starts, and what users change of their jobs)
 #pragma once
 
 #include <cstdint>
@@ -78,6 +78,7 @@ class World {
   bool HasFirstStarts() const;
   void MaybeDelay(core::JobSpec& spec);
   void UserUpdates();
+  void OperateBudgets();  // world_budgets.cc
   void CancelHopeless();
   void CheckSpecs(const core::SubmitJobs& submit);
   void Post(decltype(core::Event::what) what);
@@ -204,6 +205,7 @@ class World {
   Rng outage_rng_;
   Rng backup_rng_;
   Rng first_rng_;
+  Rng budget_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler

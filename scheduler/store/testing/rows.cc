@@ -184,6 +184,8 @@ core::Reservation RandomReservation(Rng& rng, const std::string& name) {
   return row;
 }
 
+core::Budget RandomBudget(Rng& rng, const core::BudgetId& id) { return RandomOf<core::Budget>(rng, id); }
+
 core::AccountChange RandomAccountChange(Rng& rng) {
   const std::string name = "n" + std::to_string(rng.Between(1, 4));
   core::AccountChange change;
