@@ -254,10 +254,9 @@ class CommandsTest : public CliTest {
     return real(state->row_changes) + real(state->cordons) + real(state->drains) + real(state->uncordons) +
            real(state->priorities) + real(state->updates) + real(state->moves) + real(state->user_cancels) +
            real(state->reservations_set) + real(state->reservations_removed) + real(state->budgets_set) +
-           state->account_changes.size() +
-           state->returned_nodes.size() + state->removed_nodes.size() + state->cancels.size() + state->suspends.size() +
-           identity.revoked.size() + identity.invitations.size() + identity.nodes_revoked.size() +
-           identity.labels.size();
+           state->account_changes.size() + state->returned_nodes.size() + state->removed_nodes.size() +
+           state->cancels.size() + state->suspends.size() + identity.revoked.size() + identity.invitations.size() +
+           identity.nodes_revoked.size() + identity.labels.size();
   }
 
   GlimResult Run(const Row& row, const std::vector<std::string>& more, const std::string& server = "") {

@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "scheduler/core/lifecycle/accounts_change.h"
+#include "scheduler/core/lifecycle/budgets.h"
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/claim_review.h"
-#include "scheduler/core/lifecycle/budgets.h"
 #include "scheduler/core/lifecycle/cordon.h"
 #include "scheduler/core/lifecycle/identity_change.h"
 #include "scheduler/core/lifecycle/job_machine.h"

@@ -26,7 +26,7 @@ enum class PolicyUnit {
   kSwitch,        // 0 or 1
   kTimesByClass,  // one duration, or one for each class
   kTimesByPool,
-  kFolder         // an absolute path, or empty
+  kFolder  // an absolute path, or empty
 };
 
 // The sections of a policy file that rows stand in, in the order in which they are shown.
