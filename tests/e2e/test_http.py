@@ -81,8 +81,9 @@ def test_a_job_is_submitted_seen_and_cancelled(stage, cluster, glim, web):
 def test_a_team_that_has_used_up_its_budget_starts_no_job(stage, cluster, glim, web):
     glim.text("admin", "team", "add", "spent")
     glim.text("admin", "user", "set", "mia", "--team", "spent", "-y")
+    glim.text("admin", "user", "set", "ora", "--role", "operator", "-y")
     try:
-        web.json("POST", "/v1/budgets", "operator", {"team": "spent", "gpu_ms_max": 1})
+        web.json("POST", "/v1/budgets", "ora", {"team": "spent", "gpu_ms_max": 1})
         first = glim.submit(stage.examples.make("first", "true"), user="mia")
         cluster.wait_state(first, "succeeded", 30)  # nothing was used before it
         waits = glim.submit(stage.examples.make("waits", "true"), user="mia")
