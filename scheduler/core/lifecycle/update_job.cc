@@ -29,8 +29,21 @@ Status CheckLimit(const Job& job, const Attempt* live, const UpdateJob& event) {
                                                      " has nodes, and others count on its time limit of " +
                                                      LimitText(job.spec->time_limit))
       .WithReason("LIMIT_IN_USE")
-      .WithField("time_limit")
+      .WithField("limits.time")
       .WithFix("suspend it first, or ask an operator to raise it");
+}
+
+// Who waits cannot be asked to save and leave: a limit that is used up would end it as it is.
+Status CheckIsLeft(const Policy& policy, Job job, Duration limit) {
+  const bool waits = job.state == JobState::kQueued || job.state == JobState::kHeld;
+  auto spec = std::make_shared<JobSpec>(*job.spec);
+  spec->time_limit = limit;
+  job.spec = std::move(spec);
+  if (!waits || !LimitUsedUp(policy, job)) return Status::Ok();
+  return InvalidArgument("limits.time",
+                         "job " + std::to_string(job.id.value) + " has had its nodes for " +
+                             WriteDuration(Seconds(job.service.ms / 1000)) + " already, and would be over",
+                         "give it more than that, or cancel it");
 }
 
 Status CheckMoment(const Job& job, const UpdateJob& event) {
@@ -75,6 +88,9 @@ void ApplyUpdate(Changes& changes, const UpdateJob& event) {
   if (reply.status.ok()) reply.status = CheckLimit(*job, changes.state().LiveAttempt(*job), event);
   if (reply.status.ok() && event.time_limit && !event.unbound) {
     reply.status = CheckLimitInPool(changes.policy(), *spec);
+  }
+  if (reply.status.ok() && event.time_limit) {
+    reply.status = CheckIsLeft(changes.policy(), *job, *event.time_limit);
   }
   if (reply.status.ok()) reply.status = CheckMoment(*job, event);
   if (reply.status.ok()) reply.status = CheckFirstStart(*spec, changes.now());

@@ -134,6 +134,22 @@ TEST(UpdateJob, ALowerLimitThatIsUsedUpEndsTheJob) {
   EXPECT_EQ(c.job(job).state, JobState::kInterrupting);
 }
 
+TEST(UpdateJob, ALimitThatAWaitingJobHasUsedUpIsRefused) {
+  Cluster c(Zones{.nodes = 1}, Patient());
+  const JobId job = c.Running(Limited(Hours(2)));
+  c.Advance(Minutes(30));
+  ASSERT_TRUE(c.Suspend(job).status.ok());
+  c.Settle();
+  ASSERT_EQ(c.job(job).state, JobState::kHeld);
+  UpdateJob update = Update(job);
+  update.time_limit = Minutes(20);
+  const Reply refused = c.Do(update);
+  EXPECT_EQ(refused.status.field(), "limits.time");
+  EXPECT_EQ(c.job(job).spec->time_limit, Hours(2));
+  update.time_limit = Minutes(40);
+  EXPECT_TRUE(c.Do(update).status.ok());
+}
+
 TEST(UpdateJob, AnotherMomentHoldsUntilTheFirstStart) {
   Cluster c(Zones{.nodes = 1}, Patient());
   JobSpec later = Spec(1);
