@@ -55,9 +55,9 @@ void AddGlobals(Syntax program, GlobalFlags* flags) {
 }
 
 void AddCommands(Syntax program, Selection* selection) {
-  for (const auto add : {AddSubmit,  AddPlan,   AddQueue,  AddStatus,  AddWhy,    AddLogs,    AddCancel,
-                         AddSuspend, AddResume, AddEvents, AddHistory, AddNodes,  AddWait,    AddCkpt,
-                         AddLogin,   AddLogout, AddWhoami, AddSecret,  AddDoctor, AddVersion, AddAdmin}) {
+  for (const auto add : {AddSubmit, AddPlan,   AddQueue,  AddStatus,  AddWhy,     AddLogs, AddCancel, AddSuspend,
+                         AddResume, AddUpdate, AddEvents, AddHistory, AddNodes,   AddWait, AddCkpt,   AddLogin,
+                         AddLogout, AddWhoami, AddSecret, AddDoctor,  AddVersion, AddAdmin}) {
     add(program, selection);
   }
 }

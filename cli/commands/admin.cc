@@ -100,6 +100,7 @@ void AddAdmin(Syntax app, Selection* selection) {
   AddAdminJob(admin, selection);
   AddAdminKill(admin, selection);
   AddAdminReserve(admin, selection);
+  AddAdminBudget(admin, selection);
   AddAdminSched(admin, selection);
   AddAdminAudit(admin, selection);
   AddAdminCa(admin, selection);

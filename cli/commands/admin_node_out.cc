@@ -1,14 +1,13 @@
 // glim admin node ls, show, cordon, drain and uncordon: nodes that an operator takes out and gives back.
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/commands/admin_operate.h"
 #include "cli/commands/command.h"
-#include "cli/commands/confirm.h"
 #include "cli/commands/node_list.h"
-#include "cli/text/option_names.h"
-#include "cli/text/render_json.h"
+#include "cli/commands/tried_change.h"
 #include "cli/text/text.h"
 #include "cli/views/operate_view.h"
 
@@ -25,35 +24,17 @@ struct OutOptions {
 };
 using OutOptionsPtr = std::shared_ptr<OutOptions>;
 
-// Asks what would come of it, shows that and asks the operator, and does it.
 template <typename Request, typename Response>
 Status ChangeNode(CommandContext& context, const OutOptions& options, const char* verb, Request request,
                   Method<OperateApi::Stub, Request, Response> method) {
   request.set_node(options.node);
-  request.set_dry_run(true);
   const auto before = context.client.Call(&glim::v1::ClientApi::Stub::ListNodes, ListRequestFor(options.node));
   if (!before.ok()) return before.status();
-  auto answer = context.client.Call(method, request);
-  if (!answer.ok()) return WithOptionNames(answer.status());
-  const std::string what = NodeChangeText(NodeOf(*before, options.node), *answer, Now(), context.output.colour());
-  if (!options.change.dry_run) {
-    const Status sure = Confirm(context, options.change, what, fmt::format("{} node {}?", verb, options.node));
-    if (!sure.ok()) return sure;
-    request.set_dry_run(false);
-    request.set_expect(answer->state());
-    answer = context.client.Call(method, request);
-    if (!answer.ok()) return WithOptionNames(answer.status());
-  }
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["changed"] = !options.change.dry_run;
-    document.update(MessageJson(*answer));
-    context.output.Data(DumpJson(document));
-    return Status::Ok();
-  }
-  if (options.change.dry_run || options.change.yes) context.output.Data(what);
-  if (options.change.dry_run) context.output.Note("nothing was changed");
-  return Status::Ok();
+  const auto in_words = [&](const Response& answer) {
+    return NodeChangeText(NodeOf(*before, options.node), answer, Now(), context.output.colour());
+  };
+  const auto question = [&](const Response&) { return fmt::format("{} node {}?", verb, options.node); };
+  return MakeAsTried(context, options.change, std::move(request), method, in_words, question);
 }
 
 Status RunCordon(CommandContext& context, const OutOptions& options) {

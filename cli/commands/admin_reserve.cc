@@ -9,8 +9,8 @@
 #include "cli/commands/account_change.h"
 #include "cli/commands/admin_operate.h"
 #include "cli/commands/command.h"
-#include "cli/commands/confirm.h"
-#include "cli/text/option_names.h"
+#include "cli/commands/moment_option.h"
+#include "cli/commands/tried_change.h"
 #include "cli/text/render_json.h"
 #include "cli/text/text.h"
 #include "cli/text/time_text.h"
@@ -35,18 +35,6 @@ constexpr Duration kSoon = Seconds(2);
 constexpr std::int64_t kShareMax = 10'000'000;
 
 using ReserveOptionsPtr = std::shared_ptr<ReserveOptions>;
-
-// "in 2h", "2h", "now" and "2026-12-01T08:00Z".
-std::string ReadComingMoment(const std::string& word, std::optional<TimePoint>* moment) {
-  const std::string span = word.starts_with("in ") ? word.substr(3) : word;
-  if (const auto ahead = ParseDuration(span)) {
-    *moment = Now() + *ahead;
-  } else {
-    *moment = ParseMoment(word);
-  }
-  if (*moment) return "";
-  return "'" + word + "' is no moment; write it like 'in 2h', 2026-12-01T08:00Z or 2026-12-01T10:00+02:00";
-}
 
 // Which nodes: a share of a pool or nodes by name; neither is said of one that is there: they stay.
 Status FillNodes(const ReserveOptions& options, glim::v1::Reservation* row) {
@@ -117,59 +105,26 @@ Result<glim::v1::Reservation> ReservationFrom(CommandContext& context, const Res
   return row;
 }
 
-template <typename Response>
-void Answer(CommandContext& context, const ChangeOptions& change, const Response& answer, const std::string& what) {
-  if (context.output.json()) {
-    Json document = NewDocument();
-    document["changed"] = !change.dry_run;
-    document.update(MessageJson(answer));
-    context.output.Data(DumpJson(document));
-    return;
-  }
-  if (change.dry_run || change.yes) context.output.Data(what);
-  if (change.dry_run) context.output.Note("nothing was changed");
-}
-
-// Asks what would come of it, shows that and asks the operator, and does it.
 Status RunReserveSet(CommandContext& context, const ReserveOptions& options) {
   const Result<glim::v1::Reservation> row = ReservationFrom(context, options);
   if (!row.ok()) return row.status();
   glim::v1::SetReservationRequest request;
   *request.mutable_reservation() = *row;
-  request.set_dry_run(true);
-  auto answer = context.client.Call(&ReserveApi::Stub::SetReservation, request);
-  if (!answer.ok()) return WithOptionNames(answer.status());
-  const std::string what = ReservationChangeText(*answer, context.output.colour());
-  if (!options.change.dry_run) {
-    const char* const verb = answer->has_before() ? "change" : "make";
-    const Status sure = Confirm(context, options.change, what, fmt::format("{} reservation {}?", verb, options.name));
-    if (!sure.ok()) return sure;
-    request.set_dry_run(false);
-    request.set_expect(answer->state());
-    answer = context.client.Call(&ReserveApi::Stub::SetReservation, request);
-    if (!answer.ok()) return WithOptionNames(answer.status());
-  }
-  Answer(context, options.change, *answer, what);
-  return Status::Ok();
+  using Answer = glim::v1::SetReservationResponse;
+  return MakeAsTried(
+      context, options.change, request, &ReserveApi::Stub::SetReservation,
+      [&](const Answer& answer) { return ReservationChangeText(answer, context.output.colour()); },
+      [&](const Answer& answer) {
+        return fmt::format("{} reservation {}?", answer.has_before() ? "change" : "make", options.name);
+      });
 }
 
 Status RunReserveRemove(CommandContext& context, const ReserveOptions& options) {
   glim::v1::RemoveReservationRequest request;
   request.set_name(options.name);
-  request.set_dry_run(true);
-  auto answer = context.client.Call(&ReserveApi::Stub::RemoveReservation, request);
-  if (!answer.ok()) return WithOptionNames(answer.status());
-  const std::string what = ReservationRemovedText(*answer);
-  if (!options.change.dry_run) {
-    const Status sure = Confirm(context, options.change, what, fmt::format("take reservation {} back?", options.name));
-    if (!sure.ok()) return sure;
-    request.set_dry_run(false);
-    request.set_expect(answer->state());
-    answer = context.client.Call(&ReserveApi::Stub::RemoveReservation, request);
-    if (!answer.ok()) return WithOptionNames(answer.status());
-  }
-  Answer(context, options.change, *answer, what);
-  return Status::Ok();
+  const auto question = [&](const auto&) { return fmt::format("take reservation {} back?", options.name); };
+  return MakeAsTried(context, options.change, request, &ReserveApi::Stub::RemoveReservation, ReservationRemovedText,
+                     question);
 }
 
 Status RunReserveList(CommandContext& context, const ReserveOptions&) {
@@ -212,10 +167,9 @@ void AddAdminReserve(Syntax admin, Selection* selection) {
   set.ParsedOption("--from", "when it begins: 'in 2h', 2026-12-01T08:00Z, now; not given: now, or as it was",
                    [options](const std::string& word) {
                      options->from_now = word == "now";
-                     return options->from_now ? std::string() : ReadComingMoment(word, &options->from);
+                     return options->from_now ? std::string() : IntoComingMoment(&options->from)(word);
                    });
-  set.ParsedOption("--until", "when it ends: 'in 6h', 2026-12-01T12:00Z",
-                   [options](const std::string& word) { return ReadComingMoment(word, &options->until); });
+  set.ParsedOption("--until", "when it ends: 'in 6h', 2026-12-01T12:00Z", IntoComingMoment(&options->until));
   AddDurationOption(set, "--for", &options->lasts, "how long it lasts, instead of --until");
   AddChangeOptions(set, &options->change, Presence::kOptional);
   set.Example(

@@ -3,7 +3,8 @@
 //
 // Sources: command.cc, admin.cc, admin_audit.cc, admin_ca.cc, admin_config.cc, admin_node.cc, admin_report.cc,
 // admin_token.cc, admin_users.cc, cancel.cc, doctor.cc, events.cc, history.cc, login.cc, logout.cc, logs.cc, nodes.cc,
-// plan.cc, queue.cc, resume.cc, secret.cc, status.cc, submit.cc, suspend.cc, version.cc, wait.cc, whoami.cc, why.cc
+// plan.cc, queue.cc, resume.cc, secret.cc, status.cc, submit.cc, suspend.cc, update.cc, version.cc, wait.cc, whoami.cc,
+// why.cc
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,7 @@ void AddLogs(Syntax app, Selection* selection);
 void AddCancel(Syntax app, Selection* selection);
 void AddSuspend(Syntax app, Selection* selection);
 void AddResume(Syntax app, Selection* selection);
+void AddUpdate(Syntax app, Selection* selection);
 void AddEvents(Syntax app, Selection* selection);
 void AddHistory(Syntax app, Selection* selection);
 void AddNodes(Syntax app, Selection* selection);

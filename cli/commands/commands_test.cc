@@ -65,6 +65,9 @@ std::vector<Row> ReserveRows() {
       {"admin reserve set", {"r1", "--node", "n1", "--for", "1h", "--reason", "x", "-y"}, 0},
       {"admin reserve rm", {"r1", "-y"}, 0},
       {"admin reserve ls", {}, 0},
+      {"admin budget set", {"vision", "--gpu-hours", "5", "-y"}, 0},
+      {"admin budget rm", {"vision", "-y"}, 0},
+      {"admin budget ls", {}, 0},
   };
 }
 
@@ -76,6 +79,15 @@ std::vector<Row> SchedRows() {
   };
 }
 
+std::vector<Row> OwnJobsRows() {
+  return {
+      {"cancel", {"7"}, 0},
+      {"suspend", {"7"}, 0},
+      {"resume", {"7"}, 0},
+      {"update", {"7", "--time", "4h"}, 0},
+  };
+}
+
 std::vector<Row> MostRows() {
   return {
       {"submit", {"job.yaml"}, 0},
@@ -84,9 +96,6 @@ std::vector<Row> MostRows() {
       {"status", {"7"}, 0},
       {"why", {"7"}, 0},
       {"logs", {"7"}, 0, Prints::kBytes},
-      {"cancel", {"7"}, 0},
-      {"suspend", {"7"}, 0},
-      {"resume", {"7"}, 0},
       {"events", {}, 0, Prints::kLines},
       {"history", {}, 0},
       {"nodes", {}, 0},
@@ -153,6 +162,7 @@ const std::vector<Row>& Rows() {
     for (const Row& row : LayoutRows()) all.push_back(row);
     for (const Row& row : ReserveRows()) all.push_back(row);
     for (const Row& row : SchedRows()) all.push_back(row);
+    for (const Row& row : OwnJobsRows()) all.push_back(row);
     all.push_back({"admin node validate", {"n2", "-y"}, 0});
     return all;
   }();
@@ -242,10 +252,11 @@ class CommandsTest : public CliTest {
     };
     const FakeIdentity& identity = state->identity;
     return real(state->row_changes) + real(state->cordons) + real(state->drains) + real(state->uncordons) +
-           real(state->priorities) + real(state->moves) + real(state->user_cancels) + real(state->reservations_set) +
-           real(state->reservations_removed) + state->account_changes.size() + state->returned_nodes.size() +
-           state->removed_nodes.size() + state->cancels.size() + state->suspends.size() + identity.revoked.size() +
-           identity.invitations.size() + identity.nodes_revoked.size() + identity.labels.size();
+           real(state->priorities) + real(state->updates) + real(state->moves) + real(state->user_cancels) +
+           real(state->reservations_set) + real(state->reservations_removed) + real(state->budgets_set) +
+           state->account_changes.size() + state->returned_nodes.size() + state->removed_nodes.size() +
+           state->cancels.size() + state->suspends.size() + identity.revoked.size() + identity.invitations.size() +
+           identity.nodes_revoked.size() + identity.labels.size();
   }
 
   GlimResult Run(const Row& row, const std::vector<std::string>& more, const std::string& server = "") {

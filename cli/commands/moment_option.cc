@@ -21,4 +21,13 @@ WordCheck IntoMoment(std::optional<TimePoint>* target) {
   };
 }
 
+WordCheck IntoComingMoment(std::optional<TimePoint>* target) {
+  return [target](const std::string& word) -> std::string {
+    const auto ahead = ParseDuration(word.starts_with("in ") ? word.substr(3) : word);
+    *target = ahead ? Now() + *ahead : ParseMoment(word);
+    if (*target) return "";
+    return "'" + word + "' is no moment; write it like 'in 2h', 2026-12-01T08:00Z or 2026-12-01T10:00+02:00";
+  };
+}
+
 }  // namespace glim::cli

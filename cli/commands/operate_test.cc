@@ -37,6 +37,35 @@ void PutAtRisk(FakeState* state, std::uint64_t job) {
   risk.set_steps_since_save(20);
 }
 
+TEST_F(OperateTest, AnUpdateSaysWhatOfAJobIsAnother) {
+  const GlimResult result =
+      Glim({"update", "7", "--time", "4h", "--start-after", "2030-01-01T08:00Z", "--reason", "more data"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "job 7: limits.time 2h -> 4h\n");
+  ASSERT_EQ(server_.Lock()->updates.size(), 1u);
+  const glim::v1::UpdateJobRequest request = server_.Lock()->updates[0];
+  EXPECT_EQ(request.job_id(), 7u);
+  EXPECT_FALSE(request.has_name());
+  EXPECT_EQ(request.time_limit_ms(), 4 * 3'600'000);
+  EXPECT_EQ(request.start_after_ms(), 1'893'484'800'000);
+  EXPECT_EQ(request.reason(), "more data");
+  EXPECT_EQ(Glim({"update", "7", "--time", "none", "--dry-run"}).err,
+            "job 7: limits.time 2h -> 4h\nnothing was changed\n");
+  EXPECT_EQ(server_.Lock()->updates[1].time_limit_ms(), 0);
+  EXPECT_EQ(Glim({"update", "7", "--name", "a"}).err, "job 7 is so already\n");
+}
+
+TEST_F(OperateTest, AnUpdateOfNothingOrToNoTimeIsRefused) {
+  GlimResult result = Glim({"update", "7"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("give --name, --time or --start-after"));
+  result = Glim({"update", "7", "--time", "long"});
+  EXPECT_THAT(result.err, HasSubstr("'long' is no duration; write it like 90m or 4h, or none"));
+  result = Glim({"update", "7", "--start-after", "soon"});
+  EXPECT_THAT(result.err, HasSubstr("'soon' is no moment"));
+  EXPECT_TRUE(server_.Lock()->updates.empty());
+}
+
 TEST_F(OperateTest, ADrainShowsTheNodeAndWhoLeavesAndThenDoesIt) {
   PutOnNode(812);
   const GlimResult result =

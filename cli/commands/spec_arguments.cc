@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/commands/moment_option.h"
 #include "cli/text/errors.h"
 #include "cli/text/file.h"
 #include "scheduler/jobfile/spec_reader.h"
@@ -40,6 +41,8 @@ void AddSpecArguments(Syntax command, SpecArguments* arguments) {
   command.Option("--gpus-per-node", &overrides.gpus_per_node, "GPUs on each node");
   command.Option("--launcher", &overrides.launcher, "node: once a node; per-gpu: once for every GPU");
   command.Option("--grace", &overrides.grace, "time to save and leave when interrupted: 60s, 5m");
+  command.ParsedOption("--start-after", "it does not start before that: 'in 8h', 2026-12-01T20:00Z",
+                       IntoComingMoment(&overrides.start_after));
   command.Flag("--snapshot", &arguments->snapshot, "pack the workdir now; every attempt runs that copy");
 }
 

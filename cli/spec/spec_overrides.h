@@ -8,6 +8,7 @@
 
 #include "glim/v1/job.pb.h"
 #include "sdk/base/result.h"
+#include "sdk/base/time.h"
 
 namespace glim::cli {
 
@@ -20,8 +21,9 @@ struct SpecOverrides {
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> gpus_per_node;
   std::optional<std::string> grace;  // a duration
+  std::optional<TimePoint> start_after;
 
-  bool any() const { return name || pool || priority || launcher || nodes || gpus_per_node || grace; }
+  bool any() const { return name || pool || priority || launcher || nodes || gpus_per_node || grace || start_after; }
 };
 
 // Changes `spec`, or refuses with the field's name and leaves it in an unspecified state.

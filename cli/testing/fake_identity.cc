@@ -122,6 +122,31 @@ Status FakeOperatorCalls::RotateCa(ServerContext* context, const RotateCaRequest
   return Status::OK;
 }
 
+Status FakeOperatorCalls::ListBudgets(ServerContext* context, const ListBudgetsRequest*,
+                                      ListBudgetsResponse* response) {
+  const auto state = owner_of_operator_calls_->Lock();
+  if (Status status = Enter(*context, state.state); !status.ok()) return status;
+  for (const Budget& row : state->budgets) *response->add_budgets() = row;
+  return Status::OK;
+}
+
+Status FakeOperatorCalls::SetBudget(ServerContext* context, const SetBudgetRequest* request,
+                                    SetBudgetResponse* response) {
+  const auto state = owner_of_operator_calls_->Lock();
+  if (Status status = Enter(*context, state.state); !status.ok()) return status;
+  state->budgets_set.push_back(*request);
+  response->set_state("as-seen");
+  for (const Budget& row : state->budgets) {
+    if (row.team() == request->team()) *response->mutable_before() = row;
+  }
+  if (request->remove()) return Status::OK;
+  *response->mutable_after() = response->before();
+  response->mutable_after()->set_team(request->team());
+  response->mutable_after()->set_gpu_ms_max(request->gpu_ms_max());
+  if (request->restart()) response->mutable_after()->set_used_gpu_ms(0);
+  return Status::OK;
+}
+
 Status FakeOperatorCalls::ListAudit(ServerContext* context, const ListAuditRequest* request,
                                     ListAuditResponse* response) {
   const auto state = owner_of_operator_calls_->Lock();

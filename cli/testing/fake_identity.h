@@ -1,5 +1,5 @@
-// The fake scheduler's calls about identity: tokens, secrets, nodes' certificates, the audit trail. Parts of
-// the services of fake_server.h: they answer what the test has set there, and note what was asked.
+// The fake scheduler's calls about identity (tokens, secrets, nodes' certificates, the audit trail) and budgets. Parts
+// of the services of fake_server.h: they answer what the test has set there, and note what was asked.
 #pragma once
 
 #include "cli/testing/fake_state.h"
@@ -44,6 +44,10 @@ class FakeOperatorCalls : public glim::v1::AdminApi::Service {
   grpc::Status LabelNode(grpc::ServerContext*, const glim::v1::LabelNodeRequest*,
                          glim::v1::LabelNodeResponse*) override;
   grpc::Status RotateCa(grpc::ServerContext*, const glim::v1::RotateCaRequest*, glim::v1::RotateCaResponse*) override;
+  grpc::Status ListBudgets(grpc::ServerContext*, const glim::v1::ListBudgetsRequest*,
+                           glim::v1::ListBudgetsResponse*) override;
+  grpc::Status SetBudget(grpc::ServerContext*, const glim::v1::SetBudgetRequest*,
+                         glim::v1::SetBudgetResponse*) override;
   grpc::Status ListAudit(grpc::ServerContext*, const glim::v1::ListAuditRequest*,
                          glim::v1::ListAuditResponse*) override;
   grpc::Status VerifyAudit(grpc::ServerContext*, const glim::v1::VerifyAuditRequest*,

@@ -75,6 +75,15 @@ Status FakeOperateCalls::SetJobPriority(ServerContext* context, const SetJobPrio
   return Status::OK;
 }
 
+Status FakeOperateCalls::UpdateJob(ServerContext* context, const UpdateJobRequest* request,
+                                   UpdateJobResponse* response) {
+  const FakeHandle state = owner_->Lock();
+  if (Status status = Enter(*context, state.state); !status.ok()) return status;
+  state->updates.push_back(*request);
+  if (request->has_time_limit_ms()) response->add_changes("limits.time 2h -> 4h");
+  return Status::OK;
+}
+
 Status FakeOperateCalls::MoveJob(ServerContext* context, const MoveJobRequest* request, MoveJobResponse* response) {
   const FakeHandle state = owner_->Lock();
   if (Status status = Enter(*context, state.state); !status.ok()) return status;

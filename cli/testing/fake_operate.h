@@ -20,6 +20,8 @@ class FakeOperateCalls : public glim::v1::OperateApi::Service {
                             glim::v1::ValidateNodeResponse* response) override;
   grpc::Status SetJobPriority(grpc::ServerContext* context, const glim::v1::SetJobPriorityRequest* request,
                               glim::v1::SetJobPriorityResponse* response) override;
+  grpc::Status UpdateJob(grpc::ServerContext* context, const glim::v1::UpdateJobRequest* request,
+                         glim::v1::UpdateJobResponse* response) override;
   grpc::Status MoveJob(grpc::ServerContext* context, const glim::v1::MoveJobRequest* request,
                        glim::v1::MoveJobResponse* response) override;
   grpc::Status WeighJobs(grpc::ServerContext* context, const glim::v1::WeighJobsRequest* request,

@@ -126,8 +126,12 @@ struct FakeState {
   std::vector<glim::v1::ValidateNodeRequest> validations;
   glim::v1::NodeValidation measured;  // how the node stands when it has been asked for; bad: it is cordoned
   std::vector<glim::v1::SetJobPriorityRequest> priorities;
+  std::vector<glim::v1::UpdateJobRequest> updates;
   std::vector<glim::v1::MoveJobRequest> moves;
   std::vector<glim::v1::CancelUserJobsRequest> user_cancels;
+
+  std::vector<glim::v1::Budget> budgets;
+  std::vector<glim::v1::SetBudgetRequest> budgets_set;  // with the dry runs
 
   // Of ReserveApi, with the dry runs.
   std::vector<glim::v1::Reservation> reservations;

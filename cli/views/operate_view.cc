@@ -9,6 +9,7 @@
 #include "cli/text/time_text.h"
 #include "cli/views/outlook_text.h"
 #include "sdk/base/duration_text.h"
+#include "sdk/base/gpu_time_text.h"
 
 namespace glim::cli {
 namespace {
@@ -54,7 +55,7 @@ std::string DiffLines(const glim::v1::Node& before, const glim::v1::Node& after)
 std::string AllAtRisk(const glim::v1::WeighJobsResponse& risk) {
   std::int64_t gpu_ms = 0;
   for (const glim::v1::JobAtRisk& job : risk.jobs()) gpu_ms += job.gpu_ms();
-  return fmt::format("not saved: {} in all\n", cli::GpuTime(gpu_ms));
+  return fmt::format("not saved: {} in all\n", GpuTimeText(gpu_ms));
 }
 
 }  // namespace
@@ -109,7 +110,7 @@ std::string JobsHitText(const std::vector<glim::v1::Job>& jobs, const glim::v1::
     const auto found = std::find_if(risk.jobs().begin(), risk.jobs().end(), of_job);
     const bool none = found == risk.jobs().end();
     table.AddRow({std::to_string(job.id()), job.spec().name(), job.user(), job.state(),
-                  std::to_string(job.spec().nodes()), none ? "-" : GpuTime(found->gpu_ms()),
+                  std::to_string(job.spec().nodes()), none ? "-" : GpuTimeText(found->gpu_ms()),
                   none ? "-" : RoundedDurationText({found->since_save_ms()}),
                   none ? "-" : std::to_string(found->steps_since_save())});
   }
@@ -141,7 +142,7 @@ std::string KillUserText(const glim::v1::CancelUserJobsRequest& request, const g
   Table table({{"JOB", true}, {"NAME", false, 40}, {"NOT SAVED", true}, {"SINCE ITS SAVE", true}, {"STEPS", true}});
   for (int i = 0; i < std::min(risk.jobs_size(), kJobsShownMax); ++i) {
     const glim::v1::JobAtRisk& job = risk.jobs(i);
-    table.AddRow({std::to_string(job.job_id()), job.name(), GpuTime(job.gpu_ms()),
+    table.AddRow({std::to_string(job.job_id()), job.name(), GpuTimeText(job.gpu_ms()),
                   RoundedDurationText({job.since_save_ms()}), std::to_string(job.steps_since_save())});
   }
   return text + table.Render(colour, 2) + AllAtRisk(risk);

@@ -7,6 +7,7 @@
 #include "cli/text/render_table.h"
 #include "cli/text/text.h"
 #include "sdk/base/duration_text.h"
+#include "sdk/base/gpu_time_text.h"
 
 namespace glim::cli {
 namespace {
@@ -35,13 +36,6 @@ std::string EstimateText(const glim::v1::StartEstimate& estimate, TimePoint now)
 }
 
 }  // namespace
-
-std::string GpuTime(std::int64_t gpu_ms) {
-  const double hours = static_cast<double>(gpu_ms) / 3'600'000;
-  if (hours >= 0.1) return fmt::format("{:.1f} GPU-hours", hours);
-  if (gpu_ms >= 60'000) return fmt::format("{:.0f} GPU-minutes", hours * 60);
-  return fmt::format("{:.0f} GPU-seconds", hours * 3600);
-}
 
 std::string BlockersTable(const google::protobuf::RepeatedPtrField<glim::v1::Blocker>& blockers, bool colour,
                           int indent) {
@@ -79,7 +73,7 @@ std::string VictimsTable(const glim::v1::PlannedStart& start, bool colour, int i
                {"STEPS", true}});
   for (const auto& victim : start.victims()) {
     table.AddRow({std::to_string(victim.job_id()), victim.name(), victim.user(), victim.priority(),
-                  GpuTime(victim.preemption_cost_gpu_ms()), RoundedDurationText({victim.since_save_ms()}),
+                  GpuTimeText(victim.preemption_cost_gpu_ms()), RoundedDurationText({victim.since_save_ms()}),
                   std::to_string(victim.steps_since_save())});
   }
   return table.Render(colour, indent);

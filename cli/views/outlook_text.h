@@ -18,7 +18,4 @@ std::string OutlookLines(const glim::v1::Outlook& outlook, TimePoint now, int in
 // Those who are interrupted: JOB, NAME, USER, PRIORITY, COST, SINCE SAVE. Empty where there are none.
 std::string VictimsTable(const glim::v1::PlannedStart& start, bool colour, int indent);
 
-// "0.4 GPU-hours"; small amounts in minutes or seconds.
-std::string GpuTime(std::int64_t gpu_ms);
-
 }  // namespace glim::cli

@@ -196,7 +196,7 @@ To stop the cluster and remove that folder:
     )
 
 
-def options():
+def options(words=None):
     parser = argparse.ArgumentParser(
         prog="deploy/quickstart",
         description="Builds Glim, starts a cluster on this machine, interrupts a training "
@@ -206,8 +206,9 @@ def options():
     parser.add_argument("--json", metavar="FILE", help="also write what happened to FILE")
     parser.add_argument("--seed", type=int, default=1, help="of the training and of the moment of the interrupt [1]")
     parser.add_argument("--no-build", action="store_true", help="use the programs in build/release/bin as they are")
+    parser.add_argument("--no-packages", action="store_true", help="install no packages: they are there")
     parser.add_argument("--stop", metavar="FOLDER", help="stop a cluster that --keep left running")
-    return parser.parse_args()
+    return parser.parse_args(words)
 
 
 def interrupt_on_signals():
@@ -240,8 +241,9 @@ def clean_up(cluster, folder, keep_folder):
 
 def prepare(args, steps, folder):
     """What is there before the story begins. Returns the scheduler's line about the page. Raises StepFailed."""
-    steps.run("install_deps", "Packages (apt, only what is missing)", install_packages, own_line=True)
-    steps.durations["install_deps"] += float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))
+    if not args.no_packages:
+        steps.run("install_deps", "Packages (apt, only what is missing)", install_packages, own_line=True)
+        steps.durations["install_deps"] += float(os.environ.get("QUICKSTART_DEPS_SECONDS", "0"))
     if not args.no_build:
         steps.run(
             "build",
@@ -325,7 +327,8 @@ def main():
         stop_remembered(args.stop)
         return 0
     interrupt_on_signals()
-    steps = Steps(name for name in ("install_deps", "build", "page", *STORY) if name != "build" or not args.no_build)
+    left_out = {name for name, no in (("install_deps", args.no_packages), ("build", args.no_build)) if no}
+    steps = Steps(name for name in ("install_deps", "build", "page", *STORY) if name not in left_out)
     began = time.monotonic()
     folder = make_folder(PREFIX)
     try:

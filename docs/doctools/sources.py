@@ -9,6 +9,7 @@ from .page import ROOT
 ENUM_WORDS = "scheduler/core/model/enum_words.h"
 SPEC_KEYS = "scheduler/jobfile/spec_keys.cc"
 POLICY = "scheduler/policy"
+POLICY_ROWS = "scheduler/core/model/policy_keys.cc"
 ROOMS = {  # where a refusal comes from, in a reader's words; the longest that fits
     "cli": "`glim`",
     "cli/doctor": "`glim doctor`",
@@ -102,7 +103,8 @@ def policy_keys(root=ROOT):
         if not path.name.endswith("_test.cc"):
             text = path.read_text(encoding="utf-8")
             found |= set(re.findall(r'\{"([a-z_]+)",\s*(?:yaml::)?(?:Into|into|ReadMap|\[)', text))
-            found |= set(re.findall(r'\b(?:Time|Count|Permille|Switch|TimeByClass|Folder)\("([a-z_]+)"', text))
+    rows = (root / POLICY_ROWS).read_text(encoding="utf-8")
+    found |= set(re.findall(r'\b(?:Row|Time|Count|Permille|SpecBytes)\(k[A-Za-z]+, "([a-z_]+)"', rows))
     assert len(found) > 50, "the policy's tables of keys are not found: mend docs/doctools/sources.py"
     return sorted(found)
 

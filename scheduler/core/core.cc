@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "scheduler/core/lifecycle/accounts_change.h"
+#include "scheduler/core/lifecycle/budgets.h"
 #include "scheduler/core/lifecycle/changes.h"
 #include "scheduler/core/lifecycle/claim_review.h"
 #include "scheduler/core/lifecycle/cordon.h"
@@ -23,6 +24,7 @@
 #include "scheduler/core/lifecycle/silence.h"
 #include "scheduler/core/lifecycle/stored_labels.h"
 #include "scheduler/core/lifecycle/timers.h"
+#include "scheduler/core/lifecycle/update_job.h"
 #include "scheduler/core/lifecycle/validation.h"
 #include "scheduler/core/lifecycle/validation_asked.h"
 
@@ -61,11 +63,13 @@ struct Dispatch {
   void operator()(const UncordonNode& e) const { ApplyUncordon(changes, e); }
   void operator()(const ValidateNode& e) const { ApplyValidate(changes, e); }
   void operator()(const SetJobPriority& e) const { ApplySetPriority(changes, e); }
+  void operator()(const UpdateJob& e) const { ApplyUpdate(changes, e); }
   void operator()(const MoveJob& e) const { ApplyMove(changes, e); }
   void operator()(const CancelUserJobs& e) const { ApplyCancelUser(changes, e); }
   void operator()(const NotifySkipped& e) const { NoteNotifySkipped(changes, e); }
   void operator()(const SetReservation& e) const { ApplySetReservation(changes, e); }
   void operator()(const RemoveReservation& e) const { ApplyRemoveReservation(changes, e); }
+  void operator()(const SetBudget& e) const { ApplySetBudget(changes, e); }
   void operator()(const PlanDecided& e) const {
     ApplyPlan(changes, e.plan);
     if (e.plan.starts.empty()) BeginValidations(changes);

@@ -41,6 +41,7 @@ constexpr SpecKey kTop[] = {{"apiVersion"},
                             {"api", kFlag, "api"},
                             {"notify"},
                             {"after"},
+                            {"start_after", kMoment, "start_after_ms"},
                             {"services", kRefused},
                             {"compat", kRefused}};
 constexpr SpecKey kPlacement[] = {{"zones", kTexts, "placement.zones"},
@@ -94,7 +95,7 @@ constexpr Synonym kSynonyms[] = {
     {"command", "run"},         {"cmd", "run"},         {"script", "run"},     {"cwd", "workdir"},
     {"working_dir", "workdir"}, {"environment", "env"}, {"replicas", "nodes"}, {"num_nodes", "nodes"},
     {"gpus", "gpus_per_node"},  {"partition", "pool"},  {"queue", "pool"},     {"group", "pool"},
-    {"time", "limits"},         {"depends", "after"},   {"volumes", "mounts"}};
+    {"time", "limits"},         {"depends", "after"},   {"volumes", "mounts"}, {"begin", "start_after"}};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // The keys of a job file, section by section, each with its field of glim.v1.JobSpec, its kind and its default: the one
 // table behind the reader, the printer, "unknown key" and "did you mean". deploy/job.schema.json says the same (test).
-// Bounds: core::kAmountRanges. A new key: a row here and there, and its field in proto/glim/v1/job.proto.
+// Bounds of amounts: core::kAmountRanges. A new key: README.md.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ enum class KeyKind : std::uint8_t {
   kSize,
   kCpus,
   kFlag,
+  kMoment,  // a point in time, with its zone
   kTexts,   // a list of different texts
   kOwn,     // a section or a form of its own: reader and printer have code for it
   kRefused  // of the format, and refused by this version instead of being ignored

@@ -11,6 +11,7 @@
 #include "scheduler/jobfile/spec_keys.h"
 #include "scheduler/jobfile/wire_field.h"
 #include "sdk/base/duration_text.h"
+#include "sdk/base/rfc3339.h"
 #include "sdk/base/size_text.h"
 #include "sdk/yaml/print.h"
 
@@ -65,6 +66,10 @@ class SpecPrinter {
       case KeyKind::kTime:
       case KeyKind::kSize:
       case KeyKind::kCpus: return Amount(key, full, NumberOf(spec_, key.field));
+      case KeyKind::kMoment: {
+        const std::int64_t moment = NumberOf(spec_, key.field);
+        return moment == 0 ? nullptr : yaml::Text(FormatRfc3339({moment}));
+      }
       case KeyKind::kOwn: return Own(full);
       case KeyKind::kRefused: return nullptr;
     }

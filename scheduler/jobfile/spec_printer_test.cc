@@ -6,6 +6,7 @@
 
 #include "scheduler/jobfile/spec_keys.h"
 #include "scheduler/jobfile/spec_reader.h"
+#include "scheduler/wire/spec_convert.h"
 
 namespace glim::jobfile {
 namespace {
@@ -78,9 +79,21 @@ notify:
   on: [interrupted, done]
   to: [team-chat]
 after: ["812:ok", "813:any:keep"]
+start_after: "2027-01-31T10:00:00.500Z"
 )";
 
 TEST(PrintSpec, WritesWhatAPersonWouldWrite) { EXPECT_EQ(PrintSpec(ReadBack(kEverything)), kEverything); }
+
+TEST(PrintSpec, NoKeyIsLostOnItsWayThroughTheScheduler) {
+  const auto spec = wire::SpecFromProto(ReadBack(kEverything));
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  glim::v1::JobSpec again;
+  wire::SpecToProto(*spec, &again);
+  std::string all = kEverything;
+  const std::string asked = "code: snapshot\n";  // of the client; the scheduler keeps the snapshot that was made
+  all.erase(all.find(asked), asked.size());
+  EXPECT_EQ(PrintSpec(again), all) << "wire/spec_convert.cc has each key both ways";
+}
 
 TEST(PrintSpec, HasEveryKey) {
   const std::string printed = "\n" + PrintSpec(ReadBack(kEverything));

@@ -15,6 +15,7 @@
 #include "scheduler/wire/spec_convert.h"
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
+#include "sdk/base/rfc3339_read.h"
 #include "sdk/yaml/tree.h"
 
 namespace glim::jobfile {
@@ -103,6 +104,7 @@ class DocumentReader {
       case KeyKind::kSize: return SetNumber(&spec_, key.field, section.Size(key.name, 0));
       case KeyKind::kCpus: return SetNumber(&spec_, key.field, section.CpuMillis(key.name, 0));
       case KeyKind::kFlag: return SetFlag(&spec_, key.field, section.Flag(key.name, false));
+      case KeyKind::kMoment: return SetNumber(&spec_, key.field, Moment(section, key.name));
       case KeyKind::kTexts:
         for (std::string& text : section.List(key.name, {})) AddText(&spec_, key.field, std::move(text));
         return;
@@ -123,6 +125,16 @@ class DocumentReader {
       reader.FailAt(key, InvalidArgument(reader.PathOf(key), "empty", "leave it out"));
     }
     return text;
+  }
+
+  static std::int64_t Moment(FieldReader& section, std::string_view key) {
+    const std::string text = section.Text(key, "");
+    const auto moment = ParseRfc3339(text);
+    if (moment && moment->ms > 0) return moment->ms;
+    section.FailAt(key, InvalidArgument(section.PathOf(key),
+                                        fmt::format("'{}' is no point in time", EscapedStart(text, kCharsShown)),
+                                        "write it with its zone: 2027-01-31T18:00:00Z or 2027-01-31T18:00:00+08:00"));
+    return 0;
   }
 
   std::string ReadWorkdir(FieldReader& top) {

@@ -182,6 +182,12 @@ TEST(ReadSpecs, TimeLimitAndDependencies) {
   EXPECT_EQ(Read("name: a\nrun: x\n")->front().after_size(), 0);
 }
 
+TEST(ReadSpecs, AFirstMomentIsReadWithItsZone) {
+  const auto specs = ReadSpecs("{name: a, run: x, start_after: 2027-01-31T18:00:00+08:00}", {"job.yaml", "/"});
+  ASSERT_TRUE(specs.ok()) << specs.status().message();
+  EXPECT_EQ(specs->at(0).start_after_ms(), 1'801'389'600'000);
+}
+
 TEST(ReadSpecs, AtMost64Dependencies) {
   const auto with = [](int jobs) {
     std::string list;

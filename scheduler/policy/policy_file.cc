@@ -30,12 +30,9 @@ yaml::Fields FieldsOf(PolicyFile* file) {
 }
 
 // Where the key stands; if it does not, the other of the two is what made it wrong.
-yaml::Mark Culprit(const yaml::Node& map, const std::string& key) {
-  const std::string other = key == "quantum_max"           ? "quantum_min"
-                            : key == "restore_backoff_max" ? "restore_backoff"
-                                                           : "master_port_first";
-  const yaml::Entry* found = map.Find(key);
-  if (found == nullptr) found = map.Find(other);
+yaml::Mark Culprit(const yaml::Node& map, const PolicyFault& fault) {
+  const yaml::Entry* found = map.Find(fault.key);
+  if (found == nullptr) found = map.Find(fault.other);
   return found == nullptr ? map.mark : found->mark;
 }
 
@@ -62,7 +59,7 @@ Status ReadPolicyMap(const yaml::Node& value, const std::string& path, PolicyFil
   PolicyFile file = *out;
   if (Status s = yaml::ReadMap(value, path, FieldsOf(&file)); !s.ok()) return s;
   if (const PolicyFault fault = FindPolicyFault(file.policy); !fault.key.empty()) {
-    return yaml::RefuseAt(Culprit(value, fault.key), yaml::JoinPath(path, fault.key), fault.message, fault.fix);
+    return yaml::RefuseAt(Culprit(value, fault), yaml::JoinPath(path, fault.key), fault.message, fault.fix);
   }
   *out = std::move(file);
   return Status::Ok();

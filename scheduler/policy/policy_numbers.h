@@ -1,5 +1,5 @@
-// The numbers of a policy file as one table: each key with its bounds, read and shown by the same row. A new number of
-// core::Policy is a row here and a line in docs/policy.md.
+// What a policy file says of core::Policy, but for health, quotas and links: each key with what reads it and what shows
+// it. Of a key that is one amount both follow from its row (scheduler/core/model/policy_keys.h).
 #pragma once
 
 #include <functional>
@@ -25,9 +25,10 @@ struct PolicySection {
 // In the order in which they are shown.
 std::vector<PolicySection> PolicySections();
 
-// What numbers must be to each other; `key` is the one that is refused.
+// What numbers must be to each other; `key` is the one that is refused, as it does not fit `other`.
 struct PolicyFault {
   std::string key;  // empty: there is none
+  std::string other;
   std::string message;
   std::string fix;
 };

@@ -92,6 +92,7 @@ Result<core::JobSpec> SpecFromProto(const v1::JobSpec& proto) {
   spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
   spec.time_limit = Milliseconds(proto.time_limit_ms());
   spec.no_progress = Milliseconds(proto.no_progress_ms());
+  spec.start_after = TimePoint{proto.start_after_ms()};
   spec.team = proto.team();
   for (const auto& secret : proto.secrets()) spec.secrets.push_back({secret.name(), secret.env()});
   spec.api = proto.api();
@@ -156,6 +157,7 @@ void SpecToProto(const core::JobSpec& spec, v1::JobSpec* proto) {
   if (spec.limits != core::TaskLimits{}) LimitsToProto(spec.limits, proto->mutable_limits());
   proto->set_time_limit_ms(spec.time_limit.ms);
   proto->set_no_progress_ms(spec.no_progress.ms);
+  proto->set_start_after_ms(spec.start_after.ms);
   proto->set_team(spec.team);
   for (const core::SecretUse& use : spec.secrets) {
     auto* secret = proto->add_secrets();

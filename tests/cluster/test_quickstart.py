@@ -1,6 +1,5 @@
 """The steps of deploy/quickstart: what is said of each, what is left of the story, what --json has when it fails."""
 
-import argparse
 import contextlib
 import errno
 import json
@@ -76,7 +75,7 @@ def test_what_fails_before_the_story_is_in_the_json_too(tmp_path, monkeypatch, c
 
     monkeypatch.setattr(quickstart, "install_packages", lambda: None)
     monkeypatch.setattr(quickstart, fails, fail)
-    args = argparse.Namespace(no_build=False, json=str(tmp_path / "told.json"), keep=False, seed=1)
+    args = quickstart.options(["--json", str(tmp_path / "told.json")])
     assert quickstart.run(args, Steps(["install_deps", "build", *STORY], Line()), str(tmp_path)) is False
     with open(args.json) as file:
         told = json.load(file)
@@ -125,7 +124,7 @@ def test_the_cluster_is_stopped_although_the_terminal_has_gone(tmp_path, monkeyp
     monkeypatch.setattr(quickstart.signal, "signal", lambda *_: None)
     for stream in ("stdout", "stderr"):
         monkeypatch.setattr(sys, stream, Gone())
-    args = argparse.Namespace(no_build=True, json=None, keep=False, seed=1)
+    args = quickstart.options(["--no-build"])
     with pytest.raises(KeyboardInterrupt):
         quickstart.run(args, Steps(["install_deps", "page", *STORY], Line()), str(tmp_path))
     assert Cluster.stopped

@@ -1,13 +1,14 @@
 """The reference that docs/generate writes is what the programs and sources say, and pages that are written by hand
 leave nothing out."""
 
+import json
 import shutil
 import subprocess
 
 import pytest
 
 from doctools import checks, command_pages, help_text, reference, sources
-from doctools.page import TABLE
+from doctools.page import ROOT, TABLE
 
 HELP = """\
 Do a thing
@@ -109,6 +110,14 @@ def test_what_a_page_leaves_out_is_found():
 def test_enumerations_have_their_words(enum):
     words = sources.enum_words(enum)
     assert len(words) >= 3 and len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("enum", "shown"), [("BlockerKind", "blockers"), ("JobState", "jobStates"), ("AttemptState", "attemptStates")]
+)
+def test_the_dashboard_has_words_for_each(enum, shown):
+    english = json.loads((ROOT / "webui/src/i18n/words.en.json").read_text(encoding="utf-8"))
+    assert set(sources.enum_words(enum)) <= set(english[shown])
 
 
 def test_sources_are_read():

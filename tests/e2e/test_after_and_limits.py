@@ -91,3 +91,21 @@ def test_who_does_not_answer_at_the_limit_is_killed(stage, cluster, glim):
     job = cluster.wait_state(job_id, "failed", 60)
     assert (job["attempts"][0]["outcome"], job["attempts"][0]["save"]) == ("timeout", "killed")
     assert job["message"].startswith("reached its time limit of 1 s; killed")
+
+
+def test_a_job_starts_no_earlier_than_its_moment_which_its_user_may_move(stage, cluster, glim):
+    later = glim.run("submit", stage.examples.make("later", "true"), "--start-after", "in 1h", user="ana")
+    assert later.returncode == 0, later.stderr
+    job_id = int(later.stdout)
+    assert blockers(cluster, job_id, "its start_after is")["kind"] == "start_after"
+    assert "its start_after is" in glim.text("why", job_id)
+    others = glim.run("update", job_id, "--start-after", "0s", user="lee")
+    assert others.returncode != 0 and f"job {job_id} is another user's" in others.stderr, others.stderr
+    moved = glim.run("update", job_id, "--start-after", "in 3s", "--time", "1h", "--reason", "it is urgent", user="ana")
+    assert moved.returncode == 0, moved.stderr
+    assert "limits.time none -> 1h" in moved.stderr and "start_after 2" in moved.stderr
+    job = cluster.wait_state(job_id, "succeeded", 60)
+    assert job["attempts"][0]["started_at_ms"] >= job["spec"]["start_after_ms"]
+    assert "start_after: " in glim.text("-o", "yaml", "status", job_id)
+    said = glim.text("events", job_id)
+    assert "limits.time none -> 1h" in said and "it is urgent" in said

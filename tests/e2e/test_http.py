@@ -78,6 +78,28 @@ def test_a_job_is_submitted_seen_and_cancelled(stage, cluster, glim, web):
     cluster.wait_idle()
 
 
+def test_a_team_that_has_used_up_its_budget_starts_no_job(stage, cluster, glim, web):
+    glim.text("admin", "team", "add", "spent")
+    glim.text("admin", "user", "set", "mia", "--team", "spent", "-y")
+    glim.text("admin", "user", "set", "ora", "--role", "operator", "-y")
+    try:
+        web.json("POST", "/v1/budgets", "ora", {"team": "spent", "gpu_ms_max": 1})
+        first = glim.submit(stage.examples.make("first", "true"), user="mia")
+        cluster.wait_state(first, "succeeded", 30)  # nothing was used before it
+        waits = glim.submit(stage.examples.make("waits", "true"), user="mia")
+        cluster.wait_job(waits, lambda j: any(b["kind"] == "budget" for b in j["blockers"]), 30, "it waits for that")
+        assert "team spent has used up its budget of 0 GPU-seconds since " in glim.text("why", waits, user="mia")
+        (listed,) = web.json("GET", "/v1/budgets", user="mia")["budgets"]
+        assert (listed["team"], listed["gpu_ms_max"]) == ("spent", 1) and listed["used_gpu_ms"] > 1
+        assert "  + 5.0 GPU-hours, of which 0 GPU-seconds are used since " in glim.text(
+            "admin", "budget", "set", "spent", "--gpu-hours", "5", "--restart", "-y"
+        )
+        cluster.wait_state(waits, "succeeded", 30)
+    finally:
+        glim.text("admin", "budget", "rm", "spent", "-y")
+    assert "spent" not in glim.text("admin", "budget", "ls")
+
+
 def test_a_jobs_file_submits_the_same_job_again(stage, cluster, glim, web):
     body = job_file(stage, run="echo a\necho b") + "watchdog: {no_progress: 90s}\nenv: {ONE: '1'}\n"
     (number,) = web.json("POST", "/v1/jobs", body=body, kind="application/yaml")["job_ids"]

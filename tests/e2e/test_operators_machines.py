@@ -137,7 +137,7 @@ def test_the_dashboard_is_served(site):
 
 
 def test_users(site):
-    people, kept = pages.blocks(USERS)
+    people, budgets, kept = pages.blocks(USERS)
     site.type_in(site.head, "useradd -u 1001 -U kim\nuseradd -u 1002 -U -G dialout lee")
     for pool in ("a100", "h100"):
         site.type_in(site.head, f"glim admin pool set {pool} -y")
@@ -146,6 +146,9 @@ def test_users(site):
     assert (rows["kim"]["uid"], rows["lee"]["uid"]) == (1001, 1002), told
     assert (rows["kim"]["teams"], rows["kim"]["admin_of"]) == (["vision"], ["vision"]), rows["kim"]
     assert oct(os.stat(site.head.path("/kim.token")).st_mode)[-3:] == "600"
+
+    told = site.type_in(site.head, budgets)
+    assert "20000.0 GPU-hours" in told and site.glim("admin budget ls")["budgets"] == [], told
 
     last = site.glim("admin audit verify")["last_hash"]
     site.type_in(site.head, "glim admin user set lee --role viewer -y")

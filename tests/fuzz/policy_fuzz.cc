@@ -1,10 +1,13 @@
 // Any bytes as a policy file: a policy within the bounds that shows and reads back to the same, or a refusal that can
-// be printed and says where the fault is.
+// be printed and says where the fault is. Behind an '@' a byte chooses a line of the file that shows the defaults, and
+// the rest is that key's value: so each key is met, also one that joins.
 #include <cstddef>
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "scheduler/core/model/policy_keys.h"
 #include "scheduler/policy/policy_file.h"
 #include "scheduler/policy/policy_numbers.h"
 #include "sdk/base/utf8.h"
@@ -33,9 +36,11 @@ void CheckRefusal(const Status& status) {
 void CheckPolicyFile(const PolicyFile& file) {
   const core::Policy& policy = file.policy;
   Holds(FindPolicyFault(policy).key.empty(), "the numbers fit each other");
-  Holds(policy.preempt_gain_permille >= 1000 && policy.size_weight_permille >= 0 && policy.age_weight_permille >= 0 &&
-            policy.move_gain_permille >= 0,
-        "weights");
+  for (const core::PolicyKey& key : core::PolicyKeys()) {
+    if (!core::IsAmount(key)) continue;
+    const std::int64_t amount = core::AmountOf(key, policy);
+    Holds(key.low <= amount && amount <= key.high, "an amount is within its bounds", key.name);
+  }
   for (const auto& [team, weight] : policy.team_weight)
     Holds(yaml::IsName(team) && weight >= 1, "a team's weight", team);
   for (const auto& [user, quota] : policy.user_quota) Holds(yaml::IsName(user), "a user's name", user);
@@ -52,11 +57,23 @@ void CheckPolicyFile(const PolicyFile& file) {
   Holds(warnings.size() <= file.names.mentions.size(), "a warning a mention at most");
 }
 
+std::string FileOf(std::string text) {
+  if (text.size() < 2 || text[0] != '@') return text;
+  std::istringstream shown(PolicyYaml(PolicyFile()));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(shown, line);) lines.push_back(line);
+  std::string& line = lines[static_cast<std::uint8_t>(text[1]) % lines.size()];
+  line = line.substr(0, line.find(':')) + ": " + text.substr(2);
+  std::string file;
+  for (const std::string& each : lines) file += each + "\n";
+  return file;
+}
+
 }  // namespace
 }  // namespace glim::server
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string text = glim::server::FileOf({reinterpret_cast<const char*>(data), size});
   const auto file = glim::server::ReadPolicyText(text, "fuzz.yaml");
   if (file.ok()) {
     glim::server::CheckPolicyFile(*file);

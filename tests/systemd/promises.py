@@ -73,9 +73,11 @@ class Promises:
         return [(node["state"], node["last_heard_ms"] > since_ms) for node in nodes] == [("ready", True)]
 
     def lives(self):
-        """Who runs beside the agent itself, each named for good by its pid and start."""
+        """Who runs beside the agent itself, each named for good by its pid and start. glim-health comes and goes with
+        the agent."""
         agent = int(self.property_of("glim-agent", "MainPID"))
-        own = {self.inside(pid): pid for pid in self.machine.processes_of(AGENT)}
+        health = self.commands(AGENT, "glim-health")
+        own = {self.inside(pid): pid for pid in self.machine.processes_of(AGENT) if pid not in health}
         return self.with_those_of_the_agent(pid for inside, pid in own.items() if inside != agent)
 
     def lasting(self):

@@ -134,9 +134,13 @@ void LeaveRequest::EndThoseAbove(std::int64_t now_ms) {
   std::set<pid_t> roots;
   for (const ProcessInfo& process : stopped_) roots.insert(process.pid);
   for (const ProcessInfo& process : above_) roots.insert(process.pid);
-  // What they have started since the request as well: a shell that was not stopped may have gone on.
+  // What they have started since the request as well: a shell that was not stopped may have gone on. Each once: what
+  // was there before is among them, too.
+  std::set<std::pair<pid_t, std::uint64_t>> listed;
+  for (const ProcessInfo& process : beside_) listed.emplace(process.pid, process.start_ticks);
   for (const ProcessInfo& process : WithDescendants(list_(), roots)) {
-    if (!roots.contains(process.pid)) beside_.push_back(process);
+    const bool is_new = listed.emplace(process.pid, process.start_ticks).second;
+    if (is_new && !roots.contains(process.pid)) beside_.push_back(process);
   }
   SignalEach(above_, order_.signal);
   SignalEach(stopped_, order_.signal);

@@ -104,6 +104,19 @@ TEST(Estimate, NothingIsPromisedWhereAnotherPoolMayHoldTheLink) {
   EXPECT_FALSE(promised(3)) << "one node of each zone is out: it must cross now";
 }
 
+TEST(Promised, NothingToAJobWhoseTeamHasABudget) {
+  Cluster c(Zones{.nodes = 1}, testing::Patient());
+  c.Do(ChangeAccounts{{{Team{"vision"}}}, "ora"});
+  c.Running(Spec(1));
+  const JobId job = c.Do(SubmitJobs{"ann", "vision", "", {Spec(1)}}).jobs.front();
+  ASSERT_TRUE(OutlookOf(c.state(), c.policy(), c.job(job), c.now()).promised_by);
+  SetBudget budget;
+  budget.team = "vision";
+  budget.gpu_ms_max = Hours(1000).ms;
+  ASSERT_TRUE(c.Do(budget).status.ok());
+  EXPECT_FALSE(OutlookOf(c.state(), c.policy(), c.job(job), c.now()).promised_by) << "it may be used up before";
+}
+
 TEST(Estimate, AReservationsEndIsKnown) {
   Cluster c(Zones{.nodes = 2});
   Teach(c, 20, Hours(1));

@@ -11,11 +11,13 @@
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/lifecycle/plan_apply.h"
 #include "scheduler/core/model/account_access.h"
+#include "scheduler/core/model/first_start.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/planning/job_order.h"
 #include "scheduler/core/planning/planner.h"
 #include "scheduler/core/planning/victims.h"
+#include "sdk/base/gpu_time_text.h"
 
 namespace glim::core {
 namespace {
@@ -89,6 +91,8 @@ Trial WhatIf::Read(const ClusterState& state, const core::Plan& plan, const Job&
     const auto verdict = plan.verdicts->find(ShapeOf(job));
     if (!job.waits_for.empty()) {
       trial.blockers = DependencyBlockers(state.tables(), job);
+    } else if (WaitsForFirstStart(job)) {
+      trial.blockers = {FirstStartBlocker(job, now_)};
     } else if (job.waits_for_save) {
       trial.blockers = {SaveBlocker(state.tables(), job)};
     } else if (verdict != plan.verdicts->end()) {
@@ -154,8 +158,11 @@ Explanation OutlookOf(const ClusterState& state, const Policy& policy, const Job
   const bool promised = job.waits_for.empty() && !job.waits_for_save && HasNodes(pass, job) &&
                         HasUnreservedNodes(pass, job) && !NeedsLinkOfOtherPools(pass, job) &&
                         pass.quota().TurnOf(job).standing == QuotaStanding::kWithin &&
+                        state.FindBudget(job.team) == nullptr &&  // it may be used up before
                         BarOf(state.accounts(), policy, job.user, job.team, job.spec->pool) == Bar::kNone;
-  if (promised) outlook.promised_by = job.queued_at + PromisedWait(state, policy, job);
+  // Its wait begins with its first moment.
+  const TimePoint waits_since = WaitsForFirstStart(job) ? job.not_before : job.queued_at;
+  if (promised) outlook.promised_by = waits_since + PromisedWait(state, policy, job);
   outlook.estimate = EstimateStart(pass, job, ahead, outlook.promised_by);
   return outlook;
 }
@@ -254,6 +261,7 @@ std::vector<WhatIf::Planned> WhatIf::Plan(const std::string& user, const std::st
     job.spec = std::make_shared<const JobSpec>(std::move(with_pool));
     job.priority = spec.priority;
     job.submitted_at = job.queued_at = now_;
+    job.not_before = FirstStart(spec, now_);
     job.waits_for = Unfulfilled(state_, spec);
     state_.Put(job);  // moves next_job_id on
   }

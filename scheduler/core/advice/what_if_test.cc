@@ -6,6 +6,7 @@
 #include "scheduler/core/lifecycle/dependencies.h"
 #include "scheduler/core/planning/victims.h"
 #include "scheduler/core/testing/cluster_builder.h"
+#include "sdk/base/gpu_time_text.h"
 #include "sdk/base/rng.h"
 #include "sdk/base/testing/seeds.h"
 
@@ -287,14 +288,6 @@ TEST(WhatIf, WhatAPlanSaysIsWhatASubmissionDoes) {
   EXPECT_GT(starts, kSome);
   EXPECT_GT(swaps, kSome);
   EXPECT_GT(waits, kSome);
-}
-
-TEST(GpuTime, IsSaidInTheUnitThatFits) {
-  EXPECT_EQ(GpuTimeText(Hours(1).ms * 4 / 10), "0.4 GPU-hours");
-  EXPECT_EQ(GpuTimeText(Hours(12).ms), "12.0 GPU-hours");
-  EXPECT_EQ(GpuTimeText(Minutes(5).ms), "5 GPU-minutes");
-  EXPECT_EQ(GpuTimeText(Seconds(30).ms), "30 GPU-seconds");
-  EXPECT_EQ(GpuTimeText(0), "0 GPU-seconds");
 }
 
 // What a leader knows beside the rows is part of what is tried (server/loop/snapshot.h).

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scheduler/core/advice/what_if.h"
+#include "scheduler/core/model/first_start.h"
 #include "scheduler/core/planning/planner.h"
 #include "scheduler/core/planning/trace_words.h"
 
@@ -33,9 +34,12 @@ WhatIf::Traced WhatIf::Trace(JobId id) {
   PassTrace trace(job);
   if (job.not_before > now_) {
     const std::int64_t left_s = ((job.not_before - now_).ms + 999) / 1000;
-    trace.Add(TraceStage::kVerdict, std::string("waits, ") + ToString(BlockerKind::kBackoff) +
-                                        ": it has no turn for another " + std::to_string(left_s) +
-                                        " s, after a failure or an interrupt that could not be kept");
+    const std::string why =
+        WaitsForFirstStart(job)
+            ? std::string(ToString(BlockerKind::kStartAfter)) + ": " + FirstStartBlocker(job, now_).message
+            : std::string(ToString(BlockerKind::kBackoff)) + ": it has no turn for another " + std::to_string(left_s) +
+                  " s, after a failure or an interrupt that could not be kept";
+    trace.Add(TraceStage::kVerdict, "waits, " + why);
   } else {
     const Trial trial = std::move(Decide({job}, &trace).front());
     traced.starts = trial.start.has_value();

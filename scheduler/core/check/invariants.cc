@@ -12,6 +12,7 @@
 #include "scheduler/core/lifecycle/ledger.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/budget_use.h"
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/health_rules.h"
 #include "scheduler/core/model/node_users.h"
@@ -29,6 +30,7 @@ class Checker {
       : state_(state), policy_(policy), now_(now), stay_(stay) {}
 
   std::vector<std::string> Run() {
+    over_budget_ = TeamsOverBudget(state_.tables(), now_);
     state_.tables().nodes.ForEach([&](NodeId, const Node& node) { CheckNode(node); });
     state_.tables().attempts.ForEach([&](const AttemptId&, const Attempt& attempt) { CheckAttempt(attempt); });
     state_.tables().jobs.ForEach([&](JobId, const Job& job) { CheckJob(job); });
@@ -130,6 +132,9 @@ class Checker {
     Expect(attempt.nodes.size() == job->spec->nodes, who, " is not a whole gang");
     Expect(attempt.zones.size() <= 2, who, " spans more than two zones");
     CheckReplicas(attempt);
+    if (attempt.claimed_at == now_ && over_budget_.contains(job->team)) {
+      Expect(state_.FindBudget(job->team)->made_at >= now_, who, " was started, and its team has used up its budget");
+    }
     Expect(attempt.base.step <= job->durable.step, who, " goes on from a save that its job does not have");
     if (attempt.state == AttemptState::kClaimed) {
       CheckClaimed(attempt);
@@ -308,6 +313,7 @@ class Checker {
   const Policy& policy_;
   const TimePoint now_;
   const std::set<AttemptId>& stay_;
+  std::set<std::string> over_budget_;  // teams
   std::vector<std::string> violations_;
 };
 

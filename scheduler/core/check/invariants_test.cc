@@ -87,6 +87,13 @@ const Violation kViolations[] = {
      [](Sound& s) { s.Edit(NodeId(1), [](Node& n) { n.claim = kRunning; }); }},
     {"node n4 is claimed by an attempt that does not name it",
      [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
+    {"attempt 1.1 was started, and its team has used up its budget",
+     [](Sound& s) {
+       Budget budget;
+       budget.id.team = s.c.job(JobId(1)).team;
+       s.c.state().Put(budget);
+       s.Edit(kRunning, [&](Attempt& a) { a.claimed_at = s.Now(); });
+     }},
     {"node n4 has a claim and no holder", [](Sound& s) { s.Edit(NodeId(4), [](Node& n) { n.claim = kClaimed; }); }},
     {"node n3 is claimed by its holder", [](Sound& s) { s.Edit(NodeId(3), [](Node& n) { n.claim = n.holder; }); }},
     {"node n1: somebody waits for a cordoned node", [](Sound& s) { s.Cordon(NodeId(1), s.Now()); }},

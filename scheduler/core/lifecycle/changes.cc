@@ -1,5 +1,7 @@
 #include "scheduler/core/lifecycle/changes.h"
 
+#include <numeric>
+
 #include "scheduler/core/lifecycle/ledger.h"
 #include "scheduler/core/lifecycle/plan_entries.h"
 #include "scheduler/core/model/attempt_tasks.h"
@@ -108,6 +110,13 @@ void Changes::EraseReservation(const std::string& name) {
   MarkDirty();
 }
 
+void Changes::Write(Budget row) { transition_.mutations.emplace_back(state_.Put(std::move(row))); }
+
+void Changes::EraseBudget(const BudgetId& id) {
+  Erase<Budget>(id);
+  MarkDirty();
+}
+
 void Changes::EraseNode(NodeId id) {
   Erase<Node>(id);
   ForgetSilence();
@@ -174,13 +183,27 @@ void Changes::NameNodes(const std::vector<NodeId>& nodes, HistoryFacts& facts) c
   }
 }
 
-Transition Changes::Take() {
+void Changes::BookAll() {
+  std::map<BudgetId, std::int64_t> of_budgets;
   for (const auto& booked : std::exchange(booked_, {})) {
-    if (!state_.FindJob(booked.first)) continue;
+    const Job* const charged = state_.FindJob(booked.first);
+    if (!charged) continue;
+    if (state_.FindBudget(charged->team)) {
+      of_budgets[{charged->team}] += std::accumulate(booked.second.begin(), booked.second.end(), std::int64_t{0});
+    }
     EditJob(booked.first, [&](Job& job) {
       for (std::size_t use = 0; use < job.ledger.size(); ++use) job.ledger[use] += booked.second[use];
     });
   }
+  for (const auto& [id, gpu_ms] : of_budgets) {
+    Budget budget = *state_.FindBudget(id.team);
+    budget.booked_gpu_ms += gpu_ms;
+    Write(std::move(budget));
+  }
+}
+
+Transition Changes::Take() {
+  BookAll();
   if (ids_changed_) transition_.mutations.emplace_back(PutIds{state_.next_job_id, state_.next_node_id});
   state_.ForgetReplaced();
   return std::move(transition_);

@@ -66,6 +66,7 @@ class Changes {
   void Write(Share row);
   void Write(LifeTable row);
   void Write(Reservation row);
+  void Write(Budget row);
   // One row; an owner goes after what it owns.
   template <typename Row>
   void Erase(const RowId<Row>& id) {
@@ -77,11 +78,13 @@ class Changes {
   void EraseTasks(AttemptId id);    // likewise, and its own row stays
   void EraseNode(NodeId id);
   void EraseReservation(const std::string& name);
+  void EraseBudget(const BudgetId& id);
   // `done` are the changes that made these of the accounts before.
   void SetAccounts(Accounts accounts, std::vector<AccountChange> done);
   // These changes, which hold.
   void ChangeIdentity(std::vector<IdentityChange> done);
-  // Adds to the job's ledger when the event is done: a gang's nodes are booked one by one, its job once.
+  // Adds to the job's ledger, and to its team's budget, when the event is done: a gang's nodes are booked one by one,
+  // its job once.
   void BookJob(JobId id, Use use, std::int64_t gpu_ms) { booked_[id][static_cast<std::size_t>(use)] += gpu_ms; }
 
   JobId NewJobId();
@@ -123,6 +126,7 @@ class Changes {
   // After an attempt's row changed: its nodes' use may have.
   void BookNodesOf(AttemptId id);
   void ForgetTokensOf(AttemptId id);
+  void BookAll();
 
   template <typename Row>
   static const Row& Must(const Row* row) {

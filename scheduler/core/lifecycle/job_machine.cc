@@ -18,6 +18,7 @@
 #include "scheduler/core/lifecycle/yield.h"
 #include "scheduler/core/model/attempt_tasks.h"
 #include "scheduler/core/model/cordon.h"
+#include "scheduler/core/model/first_start.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/time_limit.h"
 #include "sdk/base/duration_text.h"
@@ -195,7 +196,7 @@ void BeginWait(Changes& changes, JobId id, TimePoint since, TimePoint not_before
   changes.EditJob(id, [&](Job& job) {
     job.state = JobState::kQueued;
     job.queued_at = since;
-    job.not_before = not_before;
+    job.not_before = std::max(not_before, FirstStart(*job.spec, changes.now()));
     if (job.spec->priority != PriorityClass::kAuto) job.priority = job.spec->priority;  // low while it was borrowed
   });
 }

@@ -9,8 +9,10 @@
 #include "scheduler/core/lifecycle/secret_rules.h"
 #include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/feasibility.h"
+#include "scheduler/core/model/first_start.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/spec_bytes.h"
+#include "scheduler/core/model/time_limit.h"
 #include "sdk/base/size_text.h"
 
 namespace glim::core {
@@ -33,10 +35,11 @@ std::vector<std::string> Sorted(std::vector<std::string> zones) {
   return zones;
 }
 
-// A spec that says no pool is the same whatever pool its team had then, and one with other zones whichever of them the
-// pool had.
+// A spec that says no pool is the same whatever pool its team had then, one without a limit whichever its pool gave it,
+// and one with other zones whichever of them the pool had.
 bool SameSpec(const JobSpec& stored, JobSpec asked) {
   if (asked.pool.empty()) asked.pool = stored.pool;
+  if (asked.time_limit.ms == 0) asked.time_limit = stored.time_limit;
   std::vector<std::string>& zones = asked.placement.zones;
   const std::vector<std::string>& kept = stored.placement.zones;
   if (zones != kept && !kept.empty()) {
@@ -48,6 +51,11 @@ bool SameSpec(const JobSpec& stored, JobSpec asked) {
 
 bool SameAsSubmitted(const Job& job, JobSpec asked) {
   if (job.priority_set) asked.priority = job.spec->priority;  // nobody knows any more what it was
+  if (job.updated) {
+    asked.name = job.spec->name;
+    asked.time_limit = job.spec->time_limit;
+    asked.start_after = job.spec->start_after;
+  }
   return SameSpec(*job.spec, std::move(asked));
 }
 
@@ -147,7 +155,10 @@ Status CheckBars(const ClusterState& state, const Policy& policy, const SubmitJo
   return CheckAccess(state.accounts(), policy, event.user, team.ok() ? *team : "", spec.pool);
 }
 
-bool SaysItsPoolAndNoZones(const JobSpec& spec) { return !spec.pool.empty() && spec.placement.zones.empty(); }
+bool IsStoredAsItIs(const Policy& policy, const JobSpec& spec) {
+  return !spec.pool.empty() && spec.placement.zones.empty() &&
+         LimitInPool(policy, spec.pool, spec.time_limit) == spec.time_limit;
+}
 
 // Those of them that the pool has, in order: jobs that may be in the same zones are one shape, and cost a planning pass
 // no more than one job, however their users write that. All of them, where it has none: that is refused.
@@ -162,14 +173,16 @@ std::vector<std::string> ZonesOf(const ClusterState& state, const JobSpec& spec)
   return there.empty() ? zones : Sorted(std::move(there));
 }
 
-// As it is stored: a spec that names no pool has its team's, and its zones are the pool's.
-SubmitJobs AsStored(const ClusterState& state, SubmitJobs event) {
+// As it is stored: a spec that names no pool has its team's; its zones, and its limit where it names none, are the
+// pool's.
+SubmitJobs AsStored(const ClusterState& state, const Policy& policy, SubmitJobs event) {
   for (JobSpec& spec : event.specs) {
     if (spec.pool.empty()) {
       const auto team = TeamOf(state, event, spec);  // one that is none is refused later
       spec.pool = DefaultPool(state.accounts(), team.ok() ? *team : "");
     }
     if (!spec.placement.zones.empty()) spec.placement.zones = ZonesOf(state, spec);
+    spec.time_limit = LimitInPool(policy, spec.pool, spec.time_limit);
   }
   return event;
 }
@@ -179,13 +192,15 @@ const JobSpec* SpecOf(const ClusterState& state, JobId id) {
   return job == nullptr ? nullptr : job->spec.get();
 }
 
-Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event) {
+Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJobs& event, TimePoint now) {
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
     const JobSpec& spec = event.specs[i];
     if (i > 0 && spec == event.specs[i - 1]) continue;
     Status s = CheckBars(state, policy, event, spec);
     if (s.ok()) s = CheckFeasible(state, policy, spec, event.user);
     if (s.ok()) s = CheckGrace(policy, spec);
+    if (s.ok()) s = CheckLimitInPool(policy, spec);
+    if (s.ok()) s = CheckFirstStart(spec, now);
     if (s.ok()) s = CheckDependencies(state, spec);
     if (s.ok()) s = CheckAccounts(state, event, spec);
     if (s.ok() && event.parent) s = CheckSecretsOfParent(SpecOf(state, event.parent), spec);
@@ -199,7 +214,7 @@ Status CheckSpecs(const ClusterState& state, const Policy& policy, const SubmitJ
 void TakeIn(Changes& changes, const SubmitJobs& event) {
   Reply& reply = changes.reply();
   reply.status = CheckBounds(changes.state().index().kept, changes.policy(), event);
-  if (reply.status.ok()) reply.status = CheckSpecs(changes.state(), changes.policy(), event);
+  if (reply.status.ok()) reply.status = CheckSpecs(changes.state(), changes.policy(), event, changes.now());
   if (!reply.status.ok() || event.validate_only) return;
   std::shared_ptr<const JobSpec> spec;
   for (std::size_t i = 0; i < event.specs.size(); ++i) {
@@ -215,6 +230,7 @@ void TakeIn(Changes& changes, const SubmitJobs& event) {
     job.spec = spec;
     job.priority = spec->priority;
     job.submitted_at = job.queued_at = changes.now();
+    job.not_before = FirstStart(*spec, changes.now());
     job.waits_for = Unfulfilled(changes.state(), *spec);
     if (spec->checkpoint_dir.empty()) job.checkpoint_root = changes.policy().checkpoint_root;
     reply.jobs.push_back(job.id);
@@ -234,14 +250,15 @@ void TakeIn(Changes& changes, const SubmitJobs& event) {
 
 void ApplySubmit(Changes& changes, const SubmitJobs& event) {
   Reply& reply = changes.reply();
+  const auto is_stored_as_it_is = [&](const JobSpec& spec) { return IsStoredAsItIs(changes.policy(), spec); };
   if (const auto earlier = FindRequest(changes.state(), event); !earlier.empty()) {
     reply = Repeat(changes.state(), event, earlier);
   } else if (event.specs.empty()) {
     reply.status = InvalidArgument("specs", "no job was given", "give at least one");
-  } else if (std::all_of(event.specs.begin(), event.specs.end(), SaysItsPoolAndNoZones)) {
+  } else if (std::all_of(event.specs.begin(), event.specs.end(), is_stored_as_it_is)) {
     TakeIn(changes, event);
   } else {
-    TakeIn(changes, AsStored(changes.state(), event));
+    TakeIn(changes, AsStored(changes.state(), changes.policy(), event));
   }
 }
 

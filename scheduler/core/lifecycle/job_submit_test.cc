@@ -48,6 +48,44 @@ TEST(Submit, OneBadSpecRefusesTheWholeBatchAndIsNamed) {
   EXPECT_EQ(c.state().next_job_id, JobId(1));
 }
 
+JobSpec In(const std::string& pool, Duration limit) {
+  return SpecWith(1, [&](JobSpec& s) {
+    s.pool = pool;
+    s.time_limit = limit;
+  });
+}
+
+TEST(SubmitTimeMax, OfAPoolIsTheLongestLimitOfItsJobsAndTheirDefault) {
+  Policy policy;
+  policy.time_max = {{"default", Hours(2)}};
+  Cluster c(Zones{}, policy);
+  const Reply longer = c.Do(Request({In("default", Hours(2) + Milliseconds(1))}));
+  EXPECT_EQ(longer.status.field(), "limits.time");
+  EXPECT_EQ(longer.status.fix(), "use at most 2h (time_max of the cluster's policy), or another pool");
+  const Reply longest = c.Do(Request({In("default", Hours(2)), In("default", Duration{}), In("", Duration{})}));
+  ASSERT_TRUE(longest.status.ok()) << longest.status.message();
+  for (const JobId id : longest.jobs) EXPECT_EQ(c.job(id).spec->time_limit, Hours(2));
+}
+
+TEST(SubmitTimeMax, OfOnePoolIsNotAnothers) {
+  Policy policy;
+  policy.time_max = {{"debug", Hours(2)}};
+  Cluster c(Zones{}, policy);
+  const Reply reply = c.Do(Request({In("default", Hours(48)), In("default", Duration{})}));
+  ASSERT_TRUE(reply.status.ok()) << reply.status.message();
+  EXPECT_EQ(c.job(reply.jobs[0]).spec->time_limit, Hours(48));
+  EXPECT_EQ(c.job(reply.jobs[1]).spec->time_limit, Duration{});
+}
+
+TEST(SubmitTimeMax, ARequestThatIsRepeatedIsTheSameThoughItsLimitIsThePools) {
+  Policy policy;
+  policy.time_max = {{"default", Hours(2)}};
+  Cluster c(Zones{}, policy);
+  const Reply first = c.Do(Request({Spec(1)}, "r1"));
+  ASSERT_TRUE(first.status.ok());
+  EXPECT_EQ(c.Do(Request({Spec(1)}, "r1")).jobs, first.jobs);
+}
+
 TEST(Submit, NothingIsNothing) {
   Cluster c;
   EXPECT_EQ(c.Do(Request({})).status.field(), "specs");

@@ -2,7 +2,7 @@
 // pass. Entries are compared whole. What only progress changes (steps, saves, costs) is not among it: a pass for each
 // report would decide next to nothing.
 //
-// What is missing here, `glim-sim --passes` finds (World::CheckNoPassIsMissing). An entry points into its row.
+// What is missing here, the simulator finds (World::CheckNoPassIsMissing). An entry points into its row.
 #pragma once
 
 #include <optional>
@@ -28,10 +28,16 @@ struct ByValue {
 
 struct JobToPlan {
   explicit JobToPlan(const Job& row)
-      : state(AsPlanned(row.state)), not_before(row.not_before), waits_for_save(row.waits_for_save) {}
+      : state(AsPlanned(row.state)),
+        not_before(row.not_before),
+        waits_for_save(row.waits_for_save),
+        hung_on{&row.hung_on},
+        moved_off{&row.moved_off} {}
   JobState state;
   TimePoint not_before;
   NodeId waits_for_save;
+  ByValue<decltype(Job::hung_on)> hung_on;
+  ByValue<decltype(Job::moved_off)> moved_off;
   friend bool operator==(const JobToPlan&, const JobToPlan&) = default;
 };
 
@@ -65,6 +71,9 @@ struct NodeToPlan {
       : state(row.state),
         usable(IsUsable(row)),
         may_be_measured(MayBeMeasured(row)),
+        suspect_until(row.suspect_until),
+        suspicion(row.validation.need == ValidationNeed::kSuspicion),
+        lemon(row.lemon),
         holder(row.holder),
         claim(row.claim),
         labels{&row.labels},
@@ -75,6 +84,9 @@ struct NodeToPlan {
   NodeState state;
   bool usable;
   bool may_be_measured;
+  TimePoint suspect_until;  // left out while others fit, as with the next two: what is kept for a job moves
+  bool suspicion;
+  bool lemon;
   AttemptId holder;
   AttemptId claim;
   ByValue<NodeLabels> labels;

@@ -48,6 +48,26 @@ TEST(PlanEntries, NodesAreComparedByWhatTheyHoldAndNotByWhereItLies) {
   EXPECT_TRUE(CallsForAPass<NodeToPlan>(&before, after));
 }
 
+// A place that is kept for another job moves off it, and what it stood on is to be had.
+TEST(PlanEntries, ANodeThatIsLeftOutFromNowOnCallsForAPass) {
+  const Node before;
+  Node after = before;
+  after.suspect_until = TimePoint{1000};
+  EXPECT_TRUE(CallsForAPass<NodeToPlan>(&before, after));
+  after = before;
+  after.validation.need = ValidationNeed::kSuspicion;
+  EXPECT_TRUE(CallsForAPass<NodeToPlan>(&before, after));
+  after = before;
+  after.lemon = true;
+  EXPECT_TRUE(CallsForAPass<NodeToPlan>(&before, after));
+  const Job job;
+  Job hung = job, moved = job;
+  hung.hung_on = {NodeId(3)};
+  moved.moved_off = {NodeId(3)};
+  EXPECT_TRUE(CallsForAPass<JobToPlan>(&job, hung));
+  EXPECT_TRUE(CallsForAPass<JobToPlan>(&job, moved));
+}
+
 // Its nodes were to be had, and are not any more; or it has the first claim on them.
 TEST(PlanEntries, AnAttemptThatStaysAfterAllCallsForAPass) {
   Attempt before;

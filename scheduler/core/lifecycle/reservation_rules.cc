@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/core/lifecycle/node_remove.h"
+#include "scheduler/core/model/account_access.h"
 #include "scheduler/core/model/cordon.h"
 
 namespace glim::core {
@@ -20,13 +21,7 @@ Status CheckWords(const ClusterState& state, const Reservation& after) {
     return InvalidArgument("reason", "is missing", "say why, for those who ask for the nodes");
   }
   if (Status reason = CheckReason(after.reason); !reason.ok()) return reason;
-  if (after.team.empty() || state.accounts().teams.contains(after.team)) return Status::Ok();
-  const auto& users = state.accounts().users;
-  const bool known = std::any_of(users.begin(), users.end(), [&](const auto& user) {
-    const std::vector<std::string>& teams = user.second.teams;
-    return std::find(teams.begin(), teams.end(), after.team) != teams.end();
-  });
-  if (known) return Status::Ok();
+  if (after.team.empty() || IsTeam(state.accounts(), after.team)) return Status::Ok();
   return InvalidArgument("team", "there is no team " + after.team.substr(0, 64),
                          "glim admin team list shows the teams; without a team it is nobody's");
 }

@@ -26,4 +26,12 @@ bool IsAsSeen(const Reservation* now, const Seen<Reservation>& seen) {
   return *now == then;
 }
 
+bool IsAsSeen(const Budget* now, const Seen<Budget>& seen) {
+  if ((now != nullptr) != seen.row.has_value()) return false;
+  if (now == nullptr) return true;
+  Budget then = *seen.row;
+  then.booked_gpu_ms = now->booked_gpu_ms;
+  return *now == then;
+}
+
 }  // namespace glim::core

@@ -83,7 +83,10 @@ void EndBackoffs(Changes& changes) {
   while (!changes.state().index().delayed.empty()) {
     const auto [at, job] = *changes.state().index().delayed.begin();
     if (at > changes.now()) return;
-    changes.EditJob(job, [](Job& row) { row.not_before = {}; });
+    changes.EditJob(job, [&](Job& row) {
+      row.not_before = {};
+      if (row.attempts == 0) row.queued_at = changes.now();  // its start_after has come: its wait begins
+    });
   }
 }
 
@@ -120,6 +123,7 @@ const char* WhatIsDue(DeadlineKind kind) {
     case DeadlineKind::kRelease: return "must have given its nodes back";
     case DeadlineKind::kTimeLimit: return "a job's time limit";
     case DeadlineKind::kBackoff: return "may start again after a failure";
+    case DeadlineKind::kStartAfter: return "may start: its start_after comes";
     case DeadlineKind::kSilence: return "nodes that are not heard are judged";
     case DeadlineKind::kToken: return "a token runs out";
     case DeadlineKind::kCordon: return "a cordon or a drain ends";
@@ -201,7 +205,8 @@ Deadline NextDeadline(const ClusterState& state, const Policy& policy) {
   Earliest(wake, NextTimeLimit(state, policy), DeadlineKind::kTimeLimit);
   if (!state.index().delayed.empty()) {
     const auto& [at, job] = *state.index().delayed.begin();
-    Earliest(wake, at, DeadlineKind::kBackoff, job);
+    const bool first = state.FindJob(job)->attempts == 0;
+    Earliest(wake, at, first ? DeadlineKind::kStartAfter : DeadlineKind::kBackoff, job);
   }
   Earliest(wake, NextSilence(state, policy), DeadlineKind::kSilence);
   Earliest(wake, NextSweep(state), DeadlineKind::kToken);

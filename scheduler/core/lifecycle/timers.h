@@ -25,6 +25,7 @@ enum class DeadlineKind : std::uint8_t {
   kRelease,    // its stopped tasks must have gone
   kTimeLimit,
   kBackoff,      // a job that waits out a backoff has a turn again
+  kStartAfter,   // a job's first moment comes
   kSilence,      // a node that was not heard is judged
   kToken,        // one runs out
   kCordon,       // one ends, or a drain's deadline does

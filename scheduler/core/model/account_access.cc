@@ -52,6 +52,14 @@ std::optional<Blocker> BarBlocker(const Accounts& accounts, const Policy& policy
   return std::nullopt;
 }
 
+bool IsTeam(const Accounts& accounts, const std::string& team) {
+  return accounts.teams.contains(team) ||
+         std::any_of(accounts.users.begin(), accounts.users.end(), [&](const auto& user) {
+           const std::vector<std::string>& teams = user.second.teams;
+           return std::find(teams.begin(), teams.end(), team) != teams.end();
+         });
+}
+
 std::string DefaultPool(const Accounts& accounts, const std::string& team) {
   const auto found = accounts.teams.find(team);
   return found == accounts.teams.end() || found->second.default_pool.empty() ? JobSpec{}.pool

@@ -21,6 +21,9 @@ Bar BarOf(const Accounts& accounts, const Policy& policy, const std::string& use
 std::optional<Blocker> BarBlocker(const Accounts& accounts, const Policy& policy, const std::string& user,
                                   const std::string& team, const std::string& pool);
 
+// It has a row, or a user is in it.
+bool IsTeam(const Accounts& accounts, const std::string& team);
+
 // The pool of a job that names none: its team's, or "default".
 std::string DefaultPool(const Accounts& accounts, const std::string& team);
 

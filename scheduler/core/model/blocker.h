@@ -27,7 +27,9 @@ enum class BlockerKind : std::uint8_t {
   kUserDisabled,
   kPoolNotAllowed,
   kUser,
-  kReserved
+  kReserved,
+  kStartAfter,
+  kBudget
 };
 const char* ToString(BlockerKind kind);
 

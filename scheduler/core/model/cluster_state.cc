@@ -82,6 +82,8 @@ std::shared_ptr<const Job> ClusterState::Put(Job row) {
   const Job* old = FindJob(stored->id);
   Update(EntryOf<SavesEntry>(old), SavesEntry(*stored));
   Update(EntryOf<JobEntry>(old), JobEntry(*stored));
+  const Attempt* live = old && old->spec != stored->spec ? LiveAttempt(*old) : nullptr;
+  if (live) Update(std::optional(AttemptEntry(*live, *old)), AttemptEntry(*live, *stored));
   ListJob(old, stored);
   Keep(tables_.jobs.Put(stored->id, stored));
   if (stored->id >= next_job_id) next_job_id = JobId(stored->id.value + 1);
@@ -138,6 +140,13 @@ std::shared_ptr<const LifeTable> ClusterState::Put(LifeTable row) {
   const auto stored = std::make_shared<const LifeTable>(std::move(row));
   Keep(tables_.life_tables.Put(stored->id, stored));
   index_.history.Put(*stored);
+  return stored;
+}
+
+std::shared_ptr<const Budget> ClusterState::Put(Budget row) {
+  newest = std::max(newest, row.made_at);
+  auto stored = std::make_shared<const Budget>(std::move(row));
+  Keep(tables_.budgets.Put(stored->id, stored));
   return stored;
 }
 

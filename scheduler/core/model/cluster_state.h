@@ -20,6 +20,7 @@
 
 #include "scheduler/core/model/accounts.h"
 #include "scheduler/core/model/blocker.h"
+#include "scheduler/core/model/budget.h"
 #include "scheduler/core/model/cow_table.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/job_place.h"
@@ -45,6 +46,7 @@ struct Tables {
   CowTable<ShareId, Share> shares;
   CowTable<LifeTableId, LifeTable> life_tables;
   CowTable<std::string, Reservation> reservations;  // by name
+  CowTable<BudgetId, Budget> budgets;
   // The jobs once more, in the order of the list that people see; and the nodes' numbers by their names. Derived, and
   // here so that snapshots have them.
   CowTable<JobPlace, Job> listed;
@@ -64,6 +66,7 @@ void EachTable(const Tables& tables, Visit visit) {
   visit(tables.shares);
   visit(tables.life_tables);
   visit(tables.reservations);
+  visit(tables.budgets);
 }
 
 // What the jobs of a pool have shown of their saves, in sums: means cost a pass nothing. Of jobs that are known, and of
@@ -153,6 +156,7 @@ class ClusterState {
   const Task* FindTask(TaskId id) const { return tables_.tasks.Find(id); }
   const Node* FindNode(NodeId id) const { return tables_.nodes.Find(id); }
   const Reservation* FindReservation(const std::string& name) const { return tables_.reservations.Find(name); }
+  const Budget* FindBudget(const std::string& team) const { return tables_.budgets.Find({team}); }
   // Users, teams and quotas. Valid until they change.
   const Accounts& accounts() const { return *tables_.accounts; }
   // Tokens, nodes' identities, secrets. Valid until they change.
@@ -174,6 +178,7 @@ class ClusterState {
   std::shared_ptr<const Share> Put(Share row);
   std::shared_ptr<const LifeTable> Put(LifeTable row);
   std::shared_ptr<const Reservation> Put(Reservation row);
+  std::shared_ptr<const Budget> Put(Budget row);
   void SetAccounts(Accounts accounts);
   void ChangeIdentity(const std::vector<IdentityChange>& changes);
   // One row, if it is there; an owner goes after what it owns.
@@ -184,6 +189,7 @@ class ClusterState {
   void Erase(const ShareId& id);
   void Erase(const LifeTableId& id);
   void Erase(const std::string& reservation);
+  void Erase(const BudgetId& id);
   // Likewise, with what it owns.
   void EraseJob(JobId id);
   void EraseAttempt(AttemptId id);

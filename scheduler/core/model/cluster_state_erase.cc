@@ -19,6 +19,8 @@ void ClusterState::Erase(const LifeTableId& id) {
   Keep(tables_.life_tables.Erase(id));
 }
 
+void ClusterState::Erase(const BudgetId& id) { Keep(tables_.budgets.Erase(id)); }
+
 std::vector<AttemptId> ClusterState::AttemptsOf(JobId id) const {
   std::vector<AttemptId> attempts;
   tables_.attempts.VisitFrom({id, 0}, [&](const AttemptId& key, const Attempt&) {

@@ -273,6 +273,8 @@ inline constexpr auto kEnumWords<BlockerKind> = std::to_array<EnumWord<BlockerKi
     {BlockerKind::kPoolNotAllowed, "pool_not_allowed"},
     {BlockerKind::kUser, "user"},
     {BlockerKind::kReserved, "reserved"},
+    {BlockerKind::kStartAfter, "start_after"},
+    {BlockerKind::kBudget, "budget"},
 });
 
 template <>
@@ -328,6 +330,7 @@ inline constexpr auto kEnumWords<HistoryKind> = std::to_array<EnumWord<HistoryKi
     {HistoryKind::kNodeDrained, "node_drained"},
     {HistoryKind::kNodeUncordoned, "node_uncordoned"},
     {HistoryKind::kJobPriority, "job_priority"},
+    {HistoryKind::kJobUpdated, "job_updated"},
     {HistoryKind::kNotifySkipped, "notify_skipped"},
     {HistoryKind::kStatesChanged, "states_changed"},
     {HistoryKind::kLayoutChanged, "layout_changed"},

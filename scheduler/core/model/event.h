@@ -182,6 +182,18 @@ struct SetJobPriority {
   std::string reason;
   bool dry_run = false;
 };
+// Another name, time limit or first moment of a job that has not ended (lifecycle/update_job.h).
+struct UpdateJob {
+  JobId job;
+  std::string user;
+  bool by_right = false;  // as of CancelJob
+  bool unbound = false;   // an operator: whatever others count on
+  std::optional<std::string> name{};
+  std::optional<Duration> time_limit{};  // 0: none
+  std::optional<TimePoint> start_after{};
+  std::string reason{};
+  bool dry_run = false;
+};
 // A running job leaves, and goes on elsewhere.
 struct MoveJob {
   JobId job;
@@ -211,6 +223,16 @@ struct RemoveReservation {
   std::string by;
   bool dry_run = false;
   std::optional<Seen<Reservation>> expected{};
+};
+
+// Sets, resets or removes the budget of a team (lifecycle/budgets.h).
+struct SetBudget {
+  std::string team;
+  std::optional<std::int64_t> gpu_ms_max{};  // nullopt: it is taken away
+  bool restart = false;                      // reset: what has been used does not count any more
+  std::string by;
+  bool dry_run = false;
+  std::optional<Seen<Budget>> expected{};  // what was booked does not count
 };
 
 // The operator takes a node out of the cluster: its row goes, and its name is anybody's.
@@ -281,8 +303,8 @@ struct Event {
   std::variant<LeaderStarted, Overslept, SubmitJobs, CancelJob, SuspendJob, ResumeJob, NodeConnected, NodeRefused,
                NodeDisconnected, NodeReported, TimePassed, ReturnNode, RemoveNode, ResolveOutage, PolicyChanged,
                PlanDecided, ChangeAccounts, SavesRemoved, ChangeIdentity, TokensUsed, LabelNode, CordonNode,
-               UncordonNode, ValidateNode, SetJobPriority, MoveJob, CancelUserJobs, NotifySkipped, SetReservation,
-               RemoveReservation>
+               UncordonNode, ValidateNode, SetJobPriority, UpdateJob, MoveJob, CancelUserJobs, NotifySkipped,
+               SetReservation, RemoveReservation, SetBudget>
       what;
 };
 

@@ -65,6 +65,7 @@ enum class HistoryKind : std::uint8_t {
   kNodeDrained,
   kNodeUncordoned,
   kJobPriority,
+  kJobUpdated,
   kNotifySkipped,
   kStatesChanged,
   kLayoutChanged,

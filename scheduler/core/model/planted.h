@@ -52,6 +52,7 @@ enum class PlantedBug : std::uint8_t {
   kPartIsWhole,            // who has a part of a save has all of it
   kQuantumWithoutEnd,      // a job is left alone by its own class for a day
   kPlaceForgotten,         // whose place is kept no longer calls for no pass
+  kBudgetForgotten,        // a team that has used up its budget goes on starting jobs
 };
 
 #ifdef GLIM_PLANTED_BUGS

@@ -157,6 +157,7 @@ struct Policy {
   std::int64_t age_weight_permille = 100;     // how much attained service counts against it, beside the index
   Duration replan_interval = Seconds(30);     // while jobs wait, running ones are weighed again this often at most
   bool enforce_time_limits = true;
+  std::map<std::string, Duration> time_max;  // by pool: the longest limits.time, and that of a job that has none
 
   // Moving one running job so that another fits (planner_move.h).
   std::int64_t move_gain_permille =

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/core/model/agreement.h"
 #include "scheduler/core/model/health.h"
 #include "scheduler/core/model/ids.h"
 #include "scheduler/core/model/kept_attempts.h"
@@ -69,7 +70,7 @@ struct Job {
   PriorityClass priority = PriorityClass::kNormal;  // the class in force
   TimePoint submitted_at;
   TimePoint queued_at;   // of the present wait; claims that are dropped do not end it
-  TimePoint not_before;  // backoff; 0: none
+  TimePoint not_before;  // its spec's start_after, or a backoff; 0: none
   TimePoint ended_at;
   std::uint32_t attempts = 0;  // dispatched so far: the newest attempt's number
   std::uint32_t interrupts = 0;
@@ -106,6 +107,7 @@ struct Job {
   std::vector<NodeId> hung_on;            // where that was, ascending: left out for this job while other nodes fit
   JobId parent{};                         // whose token submitted it; 0: a user's
   bool priority_set = false;              // its spec has another class by now than the one it was submitted with
+  bool updated = false;                   // likewise another name, time limit or first moment
   // An operator moved it off these, or its save could not be had there, ascending: left out while other nodes fit.
   std::vector<NodeId> moved_off{};
   TimePoint hardware_failed_at;         // its newest attempt that hardware ended; 0: none has been
@@ -158,38 +160,6 @@ enum class StopCause : std::uint8_t {
   kHang
 };
 const char* ToString(StopCause cause);
-
-enum class AgreementState : std::uint8_t { kNotifying, kAgreed, kNoAgreement, kSignalled, kWithdrawn, kEnded };
-const char* ToString(AgreementState state);
-
-// One agreement on the step to stop at: docs/protocols/interrupt.md.
-struct Agreement {
-  std::uint32_t id = 0;  // from 1 within an attempt
-  AgreementState state = AgreementState::kNotifying;
-  AttemptId preemptor;  // none for a drain or a suspend
-  std::string preemptor_name;
-  std::string preemptor_user;
-  std::string reason;       // in words
-  bool suspend = false;     // the user asked for it: the job is held afterwards
-  bool time_limit = false;  // the job is at its limit: it is over afterwards
-  bool moved = false;       // it is to go on elsewhere: a place is kept for it, and it comes first in its class
-  TimePoint requested_at, agree_by;
-  TimePoint deadline;     // moves with granted extensions
-  TimePoint notified_at;  // the last rank's acknowledgement
-  TimePoint agreed_at;
-  TimePoint saved_at;     // durable, since the request
-  TimePoint left_at;      // the last rank's `leaving` or exit
-  TimePoint released_at;  // the last node
-  std::int64_t stop_step = -1;
-  bool swap_aborted = false;
-  bool by_operator = false;  // a drain or a move: it leaves whatever becomes of its preemptor
-  bool elsewhere = false;    // with `moved`: its nodes are left out while others fit
-  Duration grace;            // given at the request, or by an extension since; the deadline may be later (outages)
-  friend bool operator==(const Agreement&, const Agreement&) = default;
-};
-
-// Whoever submits and cancels urgent jobs all day has an attempt asked to leave, and not to leave, again and again.
-inline constexpr std::size_t kAgreementsKept = 8;
 
 // A save that a rank could not make, in its own words.
 struct SaveFailure {

@@ -141,7 +141,8 @@ struct JobSpec {
   std::vector<SecretUse> secrets;
   bool api = false;  // its tasks find a token for the scheduler's API: for this job and those that it submits
   NotifySpec notify;
-  Duration no_progress;  // watchdog.no_progress: it stands still after that long without a sign of life; 0: not said
+  TimePoint start_after;  // it is not planned before; 0: at once
+  Duration no_progress;   // watchdog.no_progress: it stands still after that long without a sign of life; 0: not said
 
   std::uint32_t ranks_per_node() const { return launcher == Launcher::kPerGpu ? gpus_per_node : 1; }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;

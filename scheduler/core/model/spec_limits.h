@@ -1,5 +1,5 @@
-// The bounds of a job's spec, once: the server and the command line refuse by them (validate_spec.h), the agent holds
-// to them what a stranger could send it, and deploy/job.schema.json says the same (cli/spec/spec_schema_test.cc). Pure.
+// The bounds of a job's spec, once: server and command line refuse by them (validate_spec.h), the agent holds to them
+// what a stranger could send it, deploy/job.schema.json says the same (scheduler/jobfile/spec_schema_test.cc). Pure.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,9 @@ inline constexpr std::size_t kSecretBytesOfUserMax = 16 << 20;  // in all
 inline constexpr std::string_view kSpecSignals[] = {"TERM", "INT", "USR1", "USR2"};
 inline constexpr std::string_view kSpecNics[] = {"infiniband", "roce", "ethernet"};
 inline constexpr std::string_view kSpecRestartCauses[] = {"node_failure", "xid", "network", "hang"};
+
+inline constexpr TimePoint kSpecStartAfterMost{253'402'300'799'999};  // the end of the year 9999
+inline constexpr Duration kSpecStartsWithin = Hours(24) * 366;        // from the submission
 
 // How an amount is written in a spec.
 enum class AmountUnit { kCount, kTime, kBytes, kMilliCpus };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "scheduler/core/model/accounts.h"
+#include "scheduler/core/model/budget.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/reservation.h"
@@ -16,7 +17,7 @@ namespace glim::core {
 
 // An owner stands before what it owns: rows are loaded in this order.
 template <template <typename...> typename List>
-using StoredRows = List<Node, Job, Attempt, Task, Share, LifeTable, Reservation>;
+using StoredRows = List<Node, Job, Attempt, Task, Share, LifeTable, Reservation, Budget>;
 
 // What tells rows of one kind apart.
 template <typename Row>

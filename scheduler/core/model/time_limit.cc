@@ -17,6 +17,20 @@ TimePoint LimitAt(const Job& job, const Attempt& attempt) {
   return {SaturatingSum(attempt.started_at.ms, left.ms)};
 }
 
+Duration LimitInPool(const Policy& policy, const std::string& pool, Duration asked) {
+  const auto it = policy.time_max.find(pool);
+  return asked.ms > 0 || it == policy.time_max.end() ? asked : it->second;
+}
+
+Status CheckLimitInPool(const Policy& policy, const JobSpec& spec) {
+  const auto it = policy.time_max.find(spec.pool);
+  if (it == policy.time_max.end() || (spec.time_limit.ms > 0 && spec.time_limit <= it->second)) return Status::Ok();
+  const std::string asked = spec.time_limit.ms > 0 ? WriteDuration(spec.time_limit) : "no limit";
+  const std::string most = WriteDuration(it->second);
+  return InvalidArgument("limits.time", asked + " is more than jobs of pool " + spec.pool + " may have, " + most,
+                         "use at most " + most + " (time_max of the cluster's policy), or another pool");
+}
+
 Duration LimitForHolds(const Policy& policy, const Job& job) {
   return policy.enforce_time_limits ? LimitClass(job.spec->time_limit) : Duration{};
 }

@@ -9,11 +9,17 @@
 
 #include "scheduler/core/model/policy.h"
 #include "scheduler/core/model/rows.h"
+#include "sdk/base/status.h"
 
 namespace glim::core {
 
 // When the attempt's job will have used up its limit; 0: there is none, or the attempt does not run or leaves anyway.
 TimePoint LimitAt(const Job& job, const Attempt& attempt);
+
+// The limit of a job of that pool that asks for `asked` (0: for none): the pool's time_max is the default, too.
+Duration LimitInPool(const Policy& policy, const std::string& pool, Duration asked);
+// It is not longer than its pool's time_max.
+Status CheckLimitInPool(const Policy& policy, const JobSpec& spec);
 
 // How long the job would be somewhere at most: whoever is gone again before something else begins does it no harm. 0:
 // nobody can tell.

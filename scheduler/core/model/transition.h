@@ -27,10 +27,11 @@ using Mutation = StoredRows<MutationOf>;
 
 struct Reply {
   Status status;
-  std::vector<JobId> jobs;  // of a submission
-  NodeId node;              // of a connection
-  std::string state;        // of a cancel, suspend, resume, return; of labels "now" or "at_release"
-  std::uint32_t nodes = 0;  // of a resolved outage: judged lost
+  std::vector<JobId> jobs;         // of a submission
+  NodeId node;                     // of a connection
+  std::string state;               // of a cancel, suspend, resume, return; of labels "now" or "at_release"
+  std::uint32_t nodes = 0;         // of a resolved outage: judged lost
+  std::vector<std::string> words;  // of an update: what became of it
 };
 
 struct Transition {

@@ -239,6 +239,9 @@ Status CheckLimits(const JobSpec& spec) {
   if (Status s = CheckSaid("limits.cpus", spec.limits.cpu_millis); !s.ok()) return s;
   if (Status s = CheckSaid("limits.pids", spec.limits.pids); !s.ok()) return s;
   if (Status s = CheckSaid("limits.shm", spec.limits.shm_bytes); !s.ok()) return s;
+  if (spec.start_after.ms < 0 || spec.start_after.ms > kSpecStartAfterMost.ms) {
+    return InvalidArgument("start_after", "is before 1970 or after 9999", "name a moment between");
+  }
   return CheckSaid("limits.time", spec.time_limit.ms);
 }
 

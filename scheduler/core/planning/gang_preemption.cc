@@ -237,21 +237,21 @@ std::optional<GangPreemption> CheapestAmong(Pass& pass, const Asker& asker, cons
   };
   PassTrace* const trace = pass.TraceOf(*asker.job);
   const auto consider = [&](std::optional<GangPreemption> preemption, const std::vector<std::uint32_t>& zones) {
-    if (trace) TellPreemption(trace, pass, asker, field, zones, preemption);
+    TellPreemption(trace, pass, asker, field, zones, preemption);
     if (preemption && (!best || cost(*preemption) < cost(*best))) best = std::move(preemption);
   };
   const auto& zones = field.ask->by_zone;
   for (const auto& [zone, fitting] : zones) {
     if (fitting >= spec.nodes) consider(GangPreemptionIn(pass, spec, field, {zone}, {}), {zone});
   }
-  if (best && trace) TellChosen(trace, *best);
+  if (best) TellChosen(trace, *best);
   if (best || !Crosses(pass, spec, field)) return best;
   for (auto a = zones.begin(); a != zones.end(); ++a) {
     for (auto b = std::next(a); b != zones.end(); ++b) {
       consider(GangPreemptionOver(pass, asker, field, a->first, b->first), {a->first, b->first});
     }
   }
-  if (best && trace) TellChosen(trace, *best);
+  if (best) TellChosen(trace, *best);
   return best;
 }
 
@@ -274,12 +274,9 @@ bool MayHoldBack(const Pass& pass, const Asker& asker) {
 void MaybeHoldBack(Pass& pass, const Asker& asker, const Field& field) {
   const JobSpec& spec = *asker.job->spec;
   PassTrace* const trace = pass.TraceOf(*asker.job);
-  if (!MayHoldBack(pass, asker)) {
-    if (trace) TellNoHoldYet(trace, pass, asker);
-    return;
-  }
+  if (!MayHoldBack(pass, asker)) return TellNoHoldYet(trace, pass, asker);
   const Hold hold = HoldChoice(pass, asker, field).Best(Crosses(pass, spec, field));
-  if (trace) TellHold(trace, pass, hold.from == kNever ? std::nullopt : std::optional(hold.from), hold.nodes);
+  TellHold(trace, pass, hold.from == kNever ? std::nullopt : std::optional(hold.from), hold.nodes);
   if (hold.from == kNever) return;
   pass.HoldBack(spec.pool, hold.nodes, std::max(hold.from, pass.now() + Milliseconds(1)));
   for (const AttemptId id : hold.leaving) pass.SpeakFor(spec.pool, id);

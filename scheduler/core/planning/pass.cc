@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "scheduler/core/model/budget_use.h"
 #include "scheduler/core/model/feasibility.h"
 #include "scheduler/core/model/time_limit.h"
 #include "scheduler/core/planning/next_turn.h"
@@ -13,6 +14,7 @@ Pass::Pass(const ClusterState& state, const Policy& policy, TimePoint now, PassT
     : state_(state),
       trace_(trace),
       terms_{policy, now, PreemptGain(policy), &reserved_},
+      over_budget_(TeamsOverBudget(state.tables(), now)),
       quota_(state),
       urgencies_(state, policy, now),
       reserved_(state, policy, now),

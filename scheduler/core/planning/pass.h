@@ -33,6 +33,7 @@ class Pass {
   std::int64_t preempt_gain() const { return terms_.preempt_gain; }
   const QuotaUse& quota() const { return quota_; }
   const Reserved& reserved() const { return reserved_; }
+  bool IsOverBudget(const std::string& team) const { return over_budget_.contains(team); }
   // What the reservations of its pool are to a job (reserved.h).
   std::vector<ReservedFor> ReservedStanding(const Job& job) {
     return reserved_.StandingOf(PoolOf(job.spec->pool).reservations, job);
@@ -77,6 +78,7 @@ class Pass {
   const ClusterState& state_;
   PassTrace* const trace_;
   const PassTerms terms_;
+  const std::set<std::string> over_budget_;
   QuotaUse quota_;
   Urgencies urgencies_;
   Reserved reserved_;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "scheduler/core/model/node_users.h"
+#include "scheduler/core/model/policy_keys.h"
 #include "scheduler/core/model/task_user.h"
 #include "scheduler/core/planning/planner.h"
 #include "scheduler/core/testing/cluster_builder.h"
@@ -99,16 +100,12 @@ class RandomCluster {
 
   static Policy MakePolicy(Rng& rng) {
     Policy policy = Patient();
-    policy.starvation_bound = Minutes(rng.Between(5, 60));
-    policy.backfill_hold_after = Minutes(rng.Between(0, 10));
-    policy.quantum_min = Minutes(rng.Between(1, 10));
-    policy.cross_zone_nodes_min = static_cast<std::uint32_t>(rng.Between(2, 6));
+    DrawPolicy(policy, [&](const PolicyKey& key) { return rng.Between(key.draw_low, key.draw_high); });
     policy.oversleep_max = Hours(1);
     policy.release_max = Hours(10);
     policy.start_max = Hours(10);
     if (rng.OneIn(2)) policy.default_user_quota.nodes = {{PriorityClass::kNormal, 3}};
     if (rng.OneIn(2)) policy.team_weight = {{"t1", 50}, {"t2", 400}};
-    policy.min_run_max = Seconds(rng.Between(0, 60));
     return policy;
   }
 

@@ -4,9 +4,11 @@
 #include <array>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "scheduler/core/planning/victims.h"
+#include "sdk/base/gpu_time_text.h"
 
 namespace glim::core {
 namespace {
@@ -120,6 +122,7 @@ void TellHolders(PassTrace* trace, Pass& pass, const Asker& asker, const Field& 
 }  // namespace
 
 void TellTurn(PassTrace* trace, const Asker& asker, std::size_t turn, const std::vector<PlannedStart>& started) {
+  if (!trace) return;
   std::string text = "turn " + std::to_string(turn) + " of this pass, in class " + ToString(asker.priority);
   if (asker.starved) text += ", in front of its class: it has waited longer than starvation_bound";
   if (asker.swap_aborted) text += ", early in its class: it left for a job that went away";
@@ -141,6 +144,7 @@ void TellTurn(PassTrace* trace, const Asker& asker, std::size_t turn, const std:
 }
 
 void TellQuota(PassTrace* trace, const Pass& pass, const Job& job) {
+  if (!trace) return;
   const QuotaTurn turn = pass.quota().TurnOf(job);
   const QuotaUse::Left left = pass.quota().LeftFor(job, turn.charged);
   std::string text = "it counts in class " + std::string(ToString(turn.charged)) + ": ";
@@ -156,6 +160,7 @@ void TellQuota(PassTrace* trace, const Pass& pass, const Job& job) {
 }
 
 void TellField(PassTrace* trace, Pass& pass, const Asker& asker, const Field& field) {
+  if (!trace) return;
   const std::uint32_t wanted = asker.job->spec->nodes;
   const auto tallies = TallyOf(field);
   for (const auto& [zone, fitting] : field.ask->by_zone) {
@@ -193,6 +198,7 @@ void TellField(PassTrace* trace, Pass& pass, const Asker& asker, const Field& fi
 }
 
 void TellPlaced(PassTrace* trace, const Pass& pass, const std::vector<NodeId>& nodes) {
+  if (!trace) return;
   std::set<std::string> zones, leaves;
   for (const NodeId id : nodes) {
     const NodeLabels& labels = pass.state().FindNode(id)->labels;
@@ -206,6 +212,7 @@ void TellPlaced(PassTrace* trace, const Pass& pass, const std::vector<NodeId>& n
 }
 
 void TellLinks(PassTrace* trace, const Pass& pass, const JobSpec& spec, const Field& field) {
+  if (!trace) return;
   const auto& zones = field.ask->by_zone;
   if (zones.size() < 2) return;
   if (!field.ask->MayCross(spec, pass.policy())) {
@@ -237,6 +244,7 @@ void TellLinks(PassTrace* trace, const Pass& pass, const JobSpec& spec, const Fi
 
 void TellPreemption(PassTrace* trace, Pass& pass, const Asker& asker, const Field& field,
                     const std::vector<std::uint32_t>& zones, const std::optional<GangPreemption>& preemption) {
+  if (!trace) return;
   const JobSpec& spec = *asker.job->spec;
   std::size_t here = 0, without = 0;
   std::map<AttemptId, std::size_t> options;  // with their nodes
@@ -289,6 +297,7 @@ void TellPreemption(PassTrace* trace, Pass& pass, const Asker& asker, const Fiel
 }
 
 void TellChosen(PassTrace* trace, const GangPreemption& preemption) {
+  if (!trace) return;
   trace->Add(TraceStage::kPreemption,
              "the cheapest of these: the lowest classes, then the least preemption cost (" +
                  GpuTimeText(preemption.choice.preemption_cost_gpu_ms) + "), then the fewest jobs",
@@ -306,11 +315,13 @@ void TellMove(PassTrace* trace, const PassAttempt& moved, std::int64_t gain_gpu_
              {}, {moved.id.job});
 }
 
-void TellNoHold(PassTrace* trace, const std::string& why) {
-  trace->Add(TraceStage::kHold, "nothing is kept for it: " + why);
+void TellNoHold(PassTrace* trace, std::string_view why) {
+  if (!trace) return;
+  trace->Add(TraceStage::kHold, "nothing is kept for it: " + std::string(why));
 }
 
 void TellNoHoldYet(PassTrace* trace, const Pass& pass, const Asker& asker) {
+  if (!trace) return;
   const Duration after = asker.job->queued_at + pass.policy().backfill_hold_after - pass.now();
   trace->Add(TraceStage::kHold,
              "nothing is kept for it yet: it has waited for less than backfill_hold_after, which is "
@@ -320,6 +331,7 @@ void TellNoHoldYet(PassTrace* trace, const Pass& pass, const Asker& asker) {
 
 void TellHold(PassTrace* trace, const Pass& pass, const std::optional<TimePoint>& from,
               const std::vector<NodeId>& nodes) {
+  if (!trace) return;
   if (!from) {
     return trace->Add(TraceStage::kHold, "nothing is kept for it: nobody can tell when enough nodes come free for it");
   }
@@ -331,6 +343,7 @@ void TellHold(PassTrace* trace, const Pass& pass, const std::optional<TimePoint>
 }
 
 void TellStart(PassTrace* trace, const ClusterState& state, const PlannedStart& start) {
+  if (!trace) return;
   std::string text = "job " + std::to_string(start.job.value) + " starts on " + NodesInWords(start.nodes.size()) +
                      " in class " + ToString(start.charged) + (start.borrowed ? ", borrowed" : "");
   std::vector<JobId> jobs = JobIdsOf(start.victims);
@@ -348,6 +361,7 @@ void TellStart(PassTrace* trace, const ClusterState& state, const PlannedStart& 
 }
 
 void TellBlockers(PassTrace* trace, const std::vector<Blocker>& blockers) {
+  if (!trace) return;
   for (const Blocker& blocker : blockers) {
     trace->Add(TraceStage::kVerdict, std::string("waits, ") + ToString(blocker.kind) + ": " + blocker.message, {},
                blocker.jobs);

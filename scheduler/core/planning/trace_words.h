@@ -1,9 +1,10 @@
 // The words of a trace (pass_trace.h): each function tells one thing that the planner has looked at for an asker, from
-// what the pass saw. Called only where somebody reads along. Private to the planner.
+// what the pass saw. A null trace records nothing. Private to the planner.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/core/planning/gang_choice.h"
@@ -33,7 +34,7 @@ void TellMove(PassTrace* trace, const PassAttempt& moved, std::int64_t gain_gpu_
               const std::string& outcome);
 
 // 7. Why nothing is kept for it yet; what is kept, and until when (none: nobody can tell when it could start).
-void TellNoHold(PassTrace* trace, const std::string& why);
+void TellNoHold(PassTrace* trace, std::string_view why);
 void TellNoHoldYet(PassTrace* trace, const Pass& pass, const Asker& asker);
 void TellHold(PassTrace* trace, const Pass& pass, const std::optional<TimePoint>& from,
               const std::vector<NodeId>& nodes);

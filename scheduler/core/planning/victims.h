@@ -50,7 +50,4 @@ struct VictimChoice {
 // enough.
 std::optional<VictimChoice> ChooseVictims(std::vector<VictimOption> options, std::uint32_t nodes_needed);
 
-// "0.4 GPU-hours"; small amounts in minutes or seconds.
-std::string GpuTimeText(std::int64_t gpu_ms);
-
 }  // namespace glim::core

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scheduler/core/model/policy_accounts.h"
+#include "scheduler/core/model/policy_keys.h"
 #include "scheduler/core/testing/golden_line.h"
 #include "scheduler/core/testing/specs.h"
 
@@ -15,25 +16,6 @@ namespace {
 
 constexpr std::uint64_t kFirstEndedJob = 1'000'000;  // far above those that files name
 constexpr std::int64_t kEndedMax = 10'000;
-
-constexpr std::pair<const char*, Duration Policy::*> kSpans[] = {
-    {"quantum_min", &Policy::quantum_min},
-    {"quantum_max", &Policy::quantum_max},
-    {"starvation_bound", &Policy::starvation_bound},
-    {"switch_cost", &Policy::switch_cost},
-    {"save_wait_max", &Policy::save_wait_max},
-    {"backfill_hold_after", &Policy::backfill_hold_after},
-    {"median_checkpoint_interval", &Policy::median_checkpoint_interval},
-    {"min_run_max", &Policy::min_run_max},
-};
-constexpr std::pair<const char*, std::int64_t Policy::*> kNumbers[] = {
-    {"preempt_gain_permille", &Policy::preempt_gain_permille},
-    {"size_weight_permille", &Policy::size_weight_permille},
-    {"age_weight_permille", &Policy::age_weight_permille},
-    {"move_gain_permille", &Policy::move_gain_permille},
-    {"min_run_factor", &Policy::min_run_factor},
-    {"copy_bytes_per_s", &Policy::copy_bytes_per_s},
-};
 
 class Reader {
  public:
@@ -76,11 +58,14 @@ class Reader {
   const std::vector<AccountChange>& users() const { return users_; }
 
  private:
+  // Each key by its name and in its unit: a file's 1.25 is 1250 here.
   void ReadPolicy(GoldenLine& line) {
-    for (const auto& [key, member] : kSpans) policy_.*member = line.SpanOr(key, policy_.*member);
-    for (const auto& [key, member] : kNumbers) policy_.*member = line.NumberOr(key, policy_.*member);
-    policy_.cross_zone_nodes_min =
-        static_cast<std::uint32_t>(line.NumberOr("cross_zone_nodes_min", policy_.cross_zone_nodes_min));
+    for (const PolicyKey& key : PolicyKeys()) {
+      if (!IsAmount(key)) continue;
+      const std::int64_t before = AmountOf(key, policy_);
+      const bool is_time = key.unit == PolicyUnit::kTime;
+      SetAmount(key, is_time ? line.SpanOr(key.name, {before}).ms : line.NumberOr(key.name, before), policy_);
+    }
     LemonPolicy& lemons = policy_.health.lemons;
     lemons.large_nodes = static_cast<std::uint32_t>(line.NumberOr("lemons_large_nodes", lemons.large_nodes));
   }

@@ -3,6 +3,7 @@
 
 #include "glim/v1/admin_api.grpc.pb.h"
 #include "scheduler/server/clients/audit_calls.h"
+#include "scheduler/server/clients/budget_calls.h"
 #include "scheduler/server/clients/node_calls.h"
 #include "scheduler/server/clients/token_calls.h"
 #include "scheduler/server/door/door.h"
@@ -38,6 +39,14 @@ class AdminService final : public v1::AdminApi::CallbackService {
   grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext* context, const v1::GetReportRequest* request,
                                       v1::GetReportResponse* response) override;
 
+  grpc::ServerUnaryReactor* ListBudgets(grpc::CallbackServerContext* context, const v1::ListBudgetsRequest* request,
+                                        v1::ListBudgetsResponse* response) override {
+    return server::ListBudgets(door_, loop_, context, *request, response);
+  }
+  grpc::ServerUnaryReactor* SetBudget(grpc::CallbackServerContext* context, const v1::SetBudgetRequest* request,
+                                      v1::SetBudgetResponse* response) override {
+    return server::SetBudget(door_, loop_, context, *request, response);
+  }
   grpc::ServerUnaryReactor* CreateToken(grpc::CallbackServerContext* context, const v1::CreateTokenRequest* request,
                                         v1::CreateTokenResponse* response) override {
     return server::CreateToken(door_, context, *request, response);

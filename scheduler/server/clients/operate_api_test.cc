@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <ctime>
 #include <limits>
 
 #include "glim/v1/operate_api.grpc.pb.h"
@@ -157,6 +158,32 @@ TEST_F(OperateApiTest, AJobGetsAnotherClass) {
   request.set_dry_run(false);
   ASSERT_TRUE(Ask(&v1::OperateApi::Stub::SetJobPriority, request, &response, "kim").ok());
   EXPECT_EQ(GetJob(request.job_id()).spec().priority(), "high");
+}
+
+TEST_F(OperateApiTest, AJobIsUpdatedAndSaysUntilWhenItWaits) {
+  v1::JobSpec spec = Spec("sft");
+  const std::int64_t moment = std::int64_t{std::time(nullptr)} * 1000 + 3'600'000;
+  spec.set_start_after_ms(moment);
+  v1::UpdateJobRequest request;
+  request.set_job_id(MustSubmit(spec));
+  ASSERT_EQ(GetJob(request.job_id()).blockers_size(), 1);
+  EXPECT_EQ(GetJob(request.job_id()).blockers(0).kind(), "start_after");
+  request.set_time_limit_ms(7'200'000);
+  request.set_start_after_ms(moment + 1'000);
+  request.set_reason("the data comes later");
+  request.set_dry_run(true);
+  v1::UpdateJobResponse response;
+  ASSERT_TRUE(Ask(&v1::OperateApi::Stub::UpdateJob, request, &response, "kim").ok());
+  EXPECT_EQ(response.changes_size(), 2);
+  EXPECT_EQ(GetJob(request.job_id()).spec().time_limit_ms(), 0);
+  request.set_dry_run(false);
+  ASSERT_TRUE(Ask(&v1::OperateApi::Stub::UpdateJob, request, &response, "kim").ok());
+  EXPECT_EQ(response.changes(0), "limits.time none -> 2h");
+  EXPECT_EQ(GetJob(request.job_id()).spec().time_limit_ms(), 7'200'000);
+  EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::UpdateJob, request, &response, "lee")).reason(), "NOT_YOURS");
+  v1::UpdateJobRequest nothing;
+  nothing.set_job_id(request.job_id());
+  EXPECT_EQ(DetailOf(Ask(&v1::OperateApi::Stub::UpdateJob, nothing, &response, "kim")).field(), "name");
 }
 
 TEST_F(OperateApiTest, AllOfAUsersJobsEndWithTheReason) {

@@ -225,6 +225,35 @@ grpc::ServerUnaryReactor* OperateService::SetJobPriority(grpc::CallbackServerCon
                     });
 }
 
+grpc::ServerUnaryReactor* OperateService::UpdateJob(grpc::CallbackServerContext* context,
+                                                    const v1::UpdateJobRequest* request,
+                                                    v1::UpdateJobResponse* response) {
+  Call* const call = Call::Open(door_, context, "OperateApi/UpdateJob", *request);
+  if (!call->admitted()) return call;
+  const core::JobId id(request->job_id());
+  if (!id) return call->Refuse(InvalidArgument("job_id", "is missing", "say which job"));
+  if (Status why = core::CheckReason(request->reason()); !why.ok()) return call->Refuse(why);
+  core::UpdateJob event;
+  event.job = id;
+  event.user = call->user();
+  event.by_right = call->by_right();
+  event.unbound = call->caller().IsOperator();
+  if (request->has_name()) event.name = request->name();
+  if (request->has_time_limit_ms()) event.time_limit = Milliseconds(request->time_limit_ms());
+  if (request->has_start_after_ms()) event.start_after = TimePoint{request->start_after_ms()};
+  if (!event.name && !event.time_limit && !event.start_after) {
+    return call->Refuse(InvalidArgument("name", "nothing is to be changed", "give name, time_limit or start_after"));
+  }
+  event.reason = request->reason();
+  event.dry_run = request->dry_run();
+  AuditNote note = call->Note("job " + std::to_string(id.value), "", core::WithReason("updated", request->reason()));
+  return PostChange(call, std::move(event), request->dry_run(), std::move(note),
+                    [call, response](const core::Reply& reply) {
+                      for (const std::string& words : reply.words) response->add_changes(words);
+                      call->Answer(reply.status, response);
+                    });
+}
+
 grpc::ServerUnaryReactor* OperateService::MoveJob(grpc::CallbackServerContext* context,
                                                   const v1::MoveJobRequest* request, v1::MoveJobResponse* response) {
   Call* const call = Call::Open(door_, context, "OperateApi/MoveJob", *request);

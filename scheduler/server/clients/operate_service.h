@@ -22,6 +22,8 @@ class OperateService final : public v1::OperateApi::CallbackService {
                                          v1::UncordonNodeResponse* response) override;
   grpc::ServerUnaryReactor* ValidateNode(grpc::CallbackServerContext* context, const v1::ValidateNodeRequest* request,
                                          v1::ValidateNodeResponse* response) override;
+  grpc::ServerUnaryReactor* UpdateJob(grpc::CallbackServerContext* context, const v1::UpdateJobRequest* request,
+                                      v1::UpdateJobResponse* response) override;
   grpc::ServerUnaryReactor* SetJobPriority(grpc::CallbackServerContext* context,
                                            const v1::SetJobPriorityRequest* request,
                                            v1::SetJobPriorityResponse* response) override;

@@ -10,6 +10,7 @@
 #include "scheduler/core/lifecycle/node_labels.h"
 #include "scheduler/core/lifecycle/yield.h"
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/first_start.h"
 #include "scheduler/core/model/interrupt_terms.h"
 #include "scheduler/core/model/save_reach.h"
 #include "scheduler/core/model/save_retention.h"
@@ -168,6 +169,7 @@ std::vector<core::Blocker> BlockersOf(const Snapshot& snapshot, const core::Job&
   if (job.state != core::JobState::kQueued) return {};
   if (!job.waits_for.empty()) return core::DependencyBlockers(snapshot.tables, job);
   if (job.waits_for_save) return {core::SaveBlocker(snapshot.tables, job)};
+  if (job.not_before > now && core::WaitsForFirstStart(job)) return {core::FirstStartBlocker(job, now)};
   if (job.not_before > now) {
     core::Blocker blocker;
     blocker.kind = core::BlockerKind::kBackoff;
@@ -187,7 +189,9 @@ core::BlockerKind MainReasonOf(const Snapshot& snapshot, const core::Job& job, T
   if (newest && newest->state == core::AttemptState::kClaimed) return core::BlockerKind::kClaiming;
   if (!job.waits_for.empty()) return core::BlockerKind::kDependency;
   if (job.waits_for_save) return core::SaveBlocker(snapshot.tables, job).kind;
-  if (job.not_before > now) return core::BlockerKind::kBackoff;
+  if (job.not_before > now) {
+    return core::WaitsForFirstStart(job) ? core::BlockerKind::kStartAfter : core::BlockerKind::kBackoff;
+  }
   const auto verdict = snapshot.verdicts->find(core::ShapeOf(job));
   const bool known = verdict != snapshot.verdicts->end() && !verdict->second.empty();
   return known ? verdict->second.front().kind : core::BlockerKind::kNotPlanned;

@@ -61,6 +61,7 @@ const Bug kBugs[] = {
     {PlantedBug::kClaimOutlivesPool, "ClaimOutlivesPool", "and runs on a node of pool"},
     {PlantedBug::kGraceWithoutCap, "GraceWithoutCap", "it was given a longer grace than its class may have"},
     {PlantedBug::kCordonForgotten, "CordonForgotten", "a cordoned node"},  // somebody waits for it, or began there
+    {PlantedBug::kBudgetForgotten, "BudgetForgotten", "its team has used up its budget"},
     {PlantedBug::kReservationForgotten,
      "ReservationForgotten",
      "an attempt of others began on a reserved node",
@@ -105,7 +106,6 @@ class Planted : public ::testing::TestWithParam<Bug> {
     options.seed = seed;
     options.faults = GetParam().faults;
     options.events = GetParam().events;
-    options.passes = GetParam().bug == PlantedBug::kPlaceForgotten;
     return World(options).Run();
   }
 };

@@ -47,8 +47,6 @@ int RunSeedsCommand(int argc, char** argv) {
   app.add_option("--leaves", options.leaves_per_zone, "a zone")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_option("--nodes", options.nodes_per_leaf, "a leaf")->check(CLI::Range(1, 64))->capture_default_str();
   app.add_flag("--faults", options.faults, "lose nodes, messages, agents, schedulers and the time");
-  app.add_flag("--passes", options.passes,
-               "look for planning passes that are missing: a job can start, and none was due");
   app.add_option("--crowd", options.crowd, "jobs that one user queues at once; 0: as the seed says")
       ->check(CLI::Range(0, 200'000));
   app.add_option("--kinds", options.kinds, "of how many shapes these are")->check(CLI::Range(0, 200'000));

@@ -37,6 +37,8 @@ class SimRun {
   // From a node's agent.
   void TaskRunning(std::uint32_t index);
   void Interrupted(std::uint32_t index, const core::Agreement& agreement);
+  // It was started before, in a life of the store that was taken back: an agent may still tell of that one's saves.
+  void KeepSavesOf(const SimRun& before) { written_ = before.written_; }
   // Nothing passes between that task's node and the others': a rank of each of those fails by it before long.
   void LoseContact(std::uint32_t index);
   // The processes of that task are gone: its ranks are dead, and the others hang in their next step.

@@ -32,6 +32,7 @@ bool MayStart(const core::ClusterState& state, const core::Shape& shape) {
          std::none_of(verdict->second.begin(), verdict->second.end(), [](const core::Blocker& b) {
            return b.kind == BlockerKind::kQuota || b.kind == BlockerKind::kUserDisabled ||
                   b.kind == BlockerKind::kPoolNotAllowed || b.kind == BlockerKind::kUser ||
+                  b.kind == BlockerKind::kBudget ||
                   b.kind == BlockerKind::kReserved;  // what is another team's, or soon will be
          });
 }

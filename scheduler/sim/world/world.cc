@@ -5,6 +5,7 @@
 
 #include "scheduler/core/check/invariants.h"
 #include "scheduler/core/model/policy_accounts.h"
+#include "scheduler/core/model/policy_keys.h"
 #include "scheduler/core/model/validate_spec.h"
 #include "scheduler/sim/world/turns.h"
 
@@ -50,6 +51,16 @@ core::Policy MakePolicy(Rng& rng) {
   return policy;
 }
 
+// In some worlds each key has an amount of its own, so that a key more leaves the other keys' amounts as they were.
+void DrawKeys(core::Policy& policy, std::uint64_t seed) {
+  if (!HasKeysDrawn(seed)) return;
+  core::DrawPolicy(policy, [&](const core::PolicyKey& key) {
+    std::uint64_t of_both = seed;
+    for (const char letter : std::string_view(key.name)) of_both = of_both * 131 + static_cast<std::uint8_t>(letter);
+    return RngOf(of_both, Aspect::kPolicyKeys).Between(key.draw_low, key.draw_high);
+  });
+}
+
 }  // namespace
 
 World::World(WorldOptions options)
@@ -70,6 +81,8 @@ World::World(WorldOptions options)
       reach_rng_(RngOf(options.seed, Aspect::kReach)),
       outage_rng_(RngOf(options.seed, Aspect::kOutages)),
       backup_rng_(RngOf(options.seed, Aspect::kBackups)),
+      first_rng_(RngOf(options.seed, Aspect::kFirstStarts)),
+      budget_rng_(RngOf(options.seed, Aspect::kBudgets)),
       uids_(options.crowd == 0 && users_rng_.OneIn(3)) {
   policy_ = MakePolicy(rng_);
   // Of its own: the faults of a seed are those that it had before.
@@ -77,6 +90,7 @@ World::World(WorldOptions options)
   if (widened.OneIn(2)) policy_.starvation_bound = Minutes(widened.Between(1, 8));
   policy_.health.lemons = DrawLemons(widened);
   if (widened.OneIn(2)) policy_.min_run_max = Seconds(widened.Between(0, 60));
+  DrawKeys(policy_, options.seed);
   if (options_.crowd > 0) policy_.unfinished_spec_bytes_per_user_max = policy_.unfinished_spec_bytes_max;
   PlanCrowd();
   DrawMeasuring();
@@ -260,6 +274,7 @@ void World::UserActs() {
       pools_.Place(next_scripts_.back().spec);
       terms_.Widen(next_scripts_.back(), policy_);
       MaybeAddDependency(next_scripts_.back().spec);
+      MaybeDelay(next_scripts_.back().spec);
       submit.specs.push_back(next_scripts_.back().spec);
     }
     Post(std::move(submit));
@@ -333,6 +348,8 @@ WorldReport World::Run() {
   Post(core::LeaderStarted{});
   AddNodes();
   timeline_.After(Seconds(1), [this] { UserActs(); });
+  if (HasBudgets(options_.seed)) timeline_.After(Seconds(15), [this] { OperateBudgets(); });
+  if (HasFirstStarts()) timeline_.After(Seconds(20), [this] { UserUpdates(); });
   timeline_.After(Minutes(2), [this] { CancelHopeless(); });
   if (options_.faults) timeline_.After(Seconds(30), [this] { FaultActs(); });
   BeginWidened();

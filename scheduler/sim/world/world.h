@@ -9,7 +9,8 @@
 // queues), world_users.cc (whose rights tasks have), world_operate.cc (nodes taken out, jobs moved), world_health.cc
 // (what machines find in their hardware), world_measure.cc (machines that are measured), world_reach.cc (cables that
 // are pulled, and who notices), world_outages.cc (agents that come and go, stores that are away, false claims, plans),
-// world_backup.cc (stores that go back, and what then runs that they do not know)
+// world_backup.cc (stores that go back, and what then runs that they do not know), world_budgets.cc (budgets of teams),
+// world_updates.cc (first starts, and what users change of their jobs)
 #pragma once
 
 #include <cstdint>
@@ -52,7 +53,6 @@ struct WorldOptions {
   std::uint32_t nodes_per_leaf = 3;
   bool check_invariants = true;
   bool faults = false;      // see world_faults.cc
-  bool passes = false;      // whether a pass is missing (CheckNoPassIsMissing)
   std::uint32_t crowd = 0;  // jobs that one user queues at once, see world_crowd.cc; 0: as the seed says
   std::uint32_t kinds = 0;  // of how many shapes these are
 };
@@ -74,6 +74,11 @@ class World {
   void AddNodes();
   void UserActs();
   void MaybeAddDependency(core::JobSpec& spec);
+  // world_updates.cc
+  bool HasFirstStarts() const;
+  void MaybeDelay(core::JobSpec& spec);
+  void UserUpdates();
+  void OperateBudgets();  // world_budgets.cc
   void CancelHopeless();
   void CheckSpecs(const core::SubmitJobs& submit);
   void Post(decltype(core::Event::what) what);
@@ -199,6 +204,8 @@ class World {
   Rng reach_rng_;
   Rng outage_rng_;
   Rng backup_rng_;
+  Rng first_rng_;
+  Rng budget_rng_;
   const bool uids_;  // users have uids, and machines' agents ask for them
   TroublesMet met_;
   VersionRange speaks_{2, 3};                         // the scheduler

@@ -55,7 +55,9 @@ void World::SendDesired(NodeId node) {
 
 std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step, std::uint32_t life) {
   auto& run = PlaceOf(task.attempt, life);
-  if (run) return run;
+  const bool once_more = life == life_ && over_.erase(task.attempt) > 0;
+  if (run && !once_more) return run;
+  const std::shared_ptr<SimRun> before = run;
   const core::AttemptId id = task.attempt;
   run = std::make_shared<SimRun>(id, ScriptOf(id, life), base_step, timeline_, rng_,
                                  SimRun::Hooks{[this, id](std::uint32_t index) {
@@ -71,6 +73,7 @@ std::shared_ptr<SimRun> World::Join(core::TaskId task, std::int64_t base_step, s
                                                  const bool is_there = attempt && index < attempt->nodes.size();
                                                  return !is_there || agents_.at(attempt->nodes[index])->CanSave();
                                                }});
+  if (before) run->KeepSavesOf(*before);
   return run;
 }
 

@@ -148,9 +148,7 @@ const JobScript& World::ScriptOf(AttemptId attempt, std::uint32_t life) {
 // Where the attempt's ranks of that life of the store are, or are to be.
 std::shared_ptr<SimRun>& World::PlaceOf(AttemptId attempt, std::uint32_t life) {
   if (life != life_ && orphan_runs_.contains(attempt)) return orphan_runs_[attempt];
-  std::shared_ptr<SimRun>& place = runs_[attempt];
-  if (life == life_ && over_.erase(attempt) > 0) place.reset();  // it is started once more
-  return place;
+  return runs_[attempt];
 }
 
 }  // namespace glim::sim

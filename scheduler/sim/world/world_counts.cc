@@ -96,7 +96,6 @@ std::string ArgumentsOf(const WorldOptions& options) {
   const WorldOptions unsaid;
   std::string text = "--seed " + std::to_string(options.seed) + " --events " + std::to_string(options.events);
   if (options.faults) text += " --faults";
-  if (options.passes) text += " --passes";
   const auto add = [&](const char* name, std::uint32_t value, std::uint32_t without) {
     if (value != without) text.append(" ").append(name).append(" ").append(std::to_string(value));
   };

@@ -81,11 +81,14 @@ void World::LookAround() {
 }
 
 // A write that a plan reads calls for a pass (Changes). Where none was called for since the last, a plan of the same
-// moment still starts nothing on free nodes. What it displaces turns on progress, which calls for no pass. A plan for a
-// crowd takes too long.
+// moment still starts nothing on free nodes. Progress calls for no pass: what a plan displaces turns on it, and so does
+// for how long whoever runs is left alone, behind which the pass comes that is due by time. A plan for a crowd takes
+// too long.
 void World::CheckNoPassIsMissing() {
-  if (!options_.passes || state_->dirty || crowd_ > 0) return;
-  for (const core::PlannedStart& start : core::MakePlan(*state_, policy_, last_pass_).starts) {
+  if (state_->dirty || crowd_ > 0) return;
+  const core::Plan plan = core::MakePlan(*state_, policy_, last_pass_);
+  if (plan.look_again != state_->look_again) return;
+  for (const core::PlannedStart& start : plan.starts) {
     if (!start.victims.empty() || !start.displaced.empty()) continue;
     Violation("job " + std::to_string(start.job.value) + " can start, and no pass was called for");
   }

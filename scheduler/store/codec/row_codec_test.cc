@@ -2,13 +2,17 @@
 #include "scheduler/store/codec/stored_row.h"
 
 #include <string>
+#include <typeinfo>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "scheduler/core/model/spec_bytes.h"
+#include "scheduler/store/codec/account_fields.h"
+#include "scheduler/store/codec/identity_fields.h"
 #include "scheduler/store/testing/rows.h"
+#include "sdk/base/members.h"
 
 namespace glim::store {
 namespace {
@@ -49,6 +53,79 @@ TEST(RowCodec, RandomRowsComeBackEqual) {
     ASSERT_TRUE(entry_back.ok()) << entry_back.status().message();
     ASSERT_EQ(entry, *entry_back) << EncodeHistory(entry);
   }
+}
+
+class Counter {
+ public:
+  static constexpr bool kWrites = false;
+  template <typename T>
+  void Field(const char*, T&) {
+    ++count;
+  }
+  template <typename T>
+  void Required(const char*, T&) {
+    ++count;
+  }
+  template <typename T>
+  void Sparse(const char*, T&, const T& = T{}) {
+    ++count;
+  }
+  void Hex(const char*, std::string&) { ++count; }
+
+  std::size_t count = 0;
+};
+
+// `keys`: members that are the row's key, and so not in its body.
+template <typename Row>
+void ExpectListed(std::size_t keys = 0) {
+  Row row;
+  Counter counter;
+  Fields(counter, row);
+  EXPECT_EQ(counter.count + keys, MembersOf<Row>())
+      << "a member of " << typeid(Row).name() << " is in no list of fields";
+}
+
+template <typename... Rows>
+struct AllListed {
+  static void Expect() { (ExpectListed<Rows>(1), ...); }  // all but their ids
+};
+
+TEST(RowCodec, EachMemberOfARowIsInItsListOfFields) {
+  core::StoredRows<AllListed>::Expect();
+  ExpectListed<core::JobSpec>();
+  ExpectListed<core::Placement>();
+  ExpectListed<core::Mount>();
+  ExpectListed<core::TaskLimits>();
+  ExpectListed<core::Dependency>();
+  ExpectListed<core::CodeSnapshot>();
+  ExpectListed<core::SecretUse>();
+  ExpectListed<core::NotifySpec>();
+  ExpectListed<core::Checkpoint>();
+  ExpectListed<core::EarlierAttempts>();
+  ExpectListed<core::Agreement>();
+  ExpectListed<core::TaskUser>();
+  ExpectListed<core::SaveFailure>();
+  ExpectListed<core::EndedTasks>();
+  ExpectListed<core::SavedShard>();
+  ExpectListed<core::Rank>();
+  ExpectListed<core::NodeLabels>();
+  ExpectListed<core::Cordon>();
+  ExpectListed<core::HealthEvent>();
+  ExpectListed<core::HealthCondition>();
+  ExpectListed<core::NodeValidation>();
+  ExpectListed<core::NodeFailure>();
+  ExpectListed<core::HistoryEntry>();
+  ExpectListed<core::HistoryFacts>();
+  ExpectListed<EndedJob>(1);
+  ExpectListed<core::User>();
+  ExpectListed<core::Team>();
+  ExpectListed<core::ZoneLink>();
+  ExpectListed<core::PoolRow>();
+  ExpectListed<core::ZoneRow>();
+  ExpectListed<core::TokenRow>();
+  ExpectListed<core::NodeIdentity>();
+  ExpectListed<core::SealedRow>();
+  ExpectListed<core::SecretRow>();
 }
 
 // The bounds of users count by SpecBytes: what a user may write is never more in the store, whatever characters it has.

@@ -4,6 +4,7 @@
 // A key may be added (older rows then get its default) but never be given another meaning or unit: that is a new key.
 #pragma once
 
+#include "scheduler/core/model/budget.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/learnt_rows.h"
 #include "scheduler/core/model/reservation.h"
@@ -54,6 +55,15 @@ void Fields(Io& io, RowRef<Io, core::Reservation> row) {
   io.Field("made_at_ms", row.made_at);
   io.Sparse("nodes", row.nodes);
   io.Sparse("begun_at_ms", row.begun_at);
+}
+
+template <typename Io>
+void Fields(Io& io, RowRef<Io, core::Budget> row) {
+  io.Required("gpu_ms_max", row.gpu_ms_max);
+  io.Required("booked_gpu_ms", row.booked_gpu_ms);
+  io.Required("since_ms", row.since);
+  io.Field("made_by", row.made_by);
+  io.Field("made_at_ms", row.made_at);
 }
 
 template <typename Io>
@@ -113,6 +123,7 @@ void Fields(Io& io, RowRef<Io, core::Job> row) {
   io.Sparse("hung_on", row.hung_on);
   io.Sparse("parent", row.parent);
   io.Sparse("priority_set", row.priority_set);
+  io.Sparse("updated", row.updated);
   io.Sparse("moved_off", row.moved_off);
   io.Sparse("hardware_failed_at_ms", row.hardware_failed_at);
   io.Sparse("hardware_failures", row.hardware_failures);

@@ -31,6 +31,7 @@ std::string KeyText(const core::ShareId& id) { return CleanText(id.team + "/" + 
 std::string KeyText(const core::LifeTableId& id) {
   return CleanText(fmt::format("{}/{}/{}/{}", id.level, id.nodes, id.limit_minutes, id.user));
 }
+std::string KeyText(const core::BudgetId& id) { return KeyText(id.team); }
 std::string KeyText(const std::string& name) { return CleanText(name); }
 
 bool ReadKey(std::string_view text, core::JobId& id) { return Take(text, id.value, '\0'); }
@@ -56,6 +57,8 @@ bool ReadKey(std::string_view text, core::LifeTableId& id) {
   id.user = text;
   return true;
 }
+
+bool ReadKey(std::string_view text, core::BudgetId& id) { return ReadKey(text, id.team); }
 
 bool ReadKey(std::string_view text, std::string& name) {
   name = text;

@@ -28,6 +28,7 @@ GLIM_ROW_KIND(Task, "task", 256 + 384 * row.ranks.size());
 GLIM_ROW_KIND(Share, "share", 64);
 GLIM_ROW_KIND(LifeTable, "life_table", 256);
 GLIM_ROW_KIND(Reservation, "reservation", 384 + 40 * row.nodes.size());
+GLIM_ROW_KIND(Budget, "budget", 192);
 GLIM_ROW_KIND(User, "user", 128);
 GLIM_ROW_KIND(Team, "team", 128);
 GLIM_ROW_KIND(QuotaRow, "quota", 128);
@@ -48,6 +49,7 @@ std::string KeyText(core::AttemptId id);           // "42.3"
 std::string KeyText(const core::TaskId& id);       // "42.3.0"
 std::string KeyText(const core::ShareId& id);      // "vision/kim": no team has a slash in its name
 std::string KeyText(const core::LifeTableId& id);  // "3/4/90/kim": level, nodes, minutes, user
+std::string KeyText(const core::BudgetId& id);     // its team
 std::string KeyText(const std::string& name);
 
 // The other way round; false: it is no such key.
@@ -57,6 +59,7 @@ bool ReadKey(std::string_view text, core::AttemptId& id);
 bool ReadKey(std::string_view text, core::TaskId& id);
 bool ReadKey(std::string_view text, core::ShareId& id);
 bool ReadKey(std::string_view text, core::LifeTableId& id);
+bool ReadKey(std::string_view text, core::BudgetId& id);
 bool ReadKey(std::string_view text, std::string& name);
 
 // Rows whose bodies have their keys as well (docs/decisions/0005-rows-as-json.md): those of accounts and identities.

@@ -49,11 +49,11 @@ TEST(RowKinds, NoNameIsGivenToTwoKinds) {
 
 TEST(RowKinds, AKindThatThisProgramDoesNotKnowIsANewerOnes) {
   EXPECT_TRUE(StateLoader::CheckKind("job").ok());
-  const Status status = StateLoader::CheckKind("budget");
+  const Status status = StateLoader::CheckKind("later_kind");
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.reason(), "STORE_TOO_NEW");
   EXPECT_EQ(status.message(),
-            "the database has rows of kind budget, which this scheduler does not know: a newer one wrote it");
+            "the database has rows of kind later_kind, which this scheduler does not know: a newer one wrote it");
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ void Fields(Io& io, RowRef<Io, core::JobSpec> row) {
   io.Field("api", row.api);
   io.Field("notify", row.notify);
   io.Field("no_progress_ms", row.no_progress);
+  io.Sparse("start_after_ms", row.start_after);
 }
 
 }  // namespace glim::store

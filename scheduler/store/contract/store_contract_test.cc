@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
+#include "scheduler/store/testing/row_model.h"
 #include "scheduler/store/testing/rows.h"
 
 namespace glim::store {
@@ -12,7 +12,6 @@ namespace glim::store {
 using core::AttemptId;
 using core::JobId;
 using core::NodeId;
-using core::TaskId;
 
 void StoreContract::SetUp() {
   place_ = GetParam().make();
@@ -43,11 +42,6 @@ void StoreContract::Commit(const std::vector<core::Mutation>& mutations) {
 
 namespace {
 
-template <typename Row>
-core::Mutation Put(const Row& row) {
-  return std::make_shared<const Row>(row);
-}
-
 core::Job JobWith(std::uint64_t id, const std::string& message) {
   core::Job job;
   job.id = JobId(id);
@@ -58,103 +52,11 @@ core::Job JobWith(std::uint64_t id, const std::string& message) {
   return job;
 }
 
-// Rows by key, written independently of any store.
-struct Model {
-  std::map<JobId, core::Job> jobs;
-  std::map<AttemptId, core::Attempt> attempts;
-  std::map<TaskId, core::Task> tasks;
-  std::map<NodeId, core::Node> nodes;
-  core::Accounts accounts;
-  std::map<std::string, core::Reservation> reservations;
-  std::vector<core::HistoryEntry> history;
-
-  void Delete(JobId id) {
-    jobs.erase(id);
-    std::erase_if(attempts, [&](const auto& entry) { return entry.first.job == id; });
-    std::erase_if(tasks, [&](const auto& entry) { return entry.first.attempt.job == id; });
-  }
-
-  template <typename Rows, typename Table>
-  static void ExpectRows(const Rows& rows, const Table& table) {
-    ASSERT_EQ(table.size(), rows.size());
-    for (const auto& [id, row] : rows) {
-      ASSERT_NE(table.Find(id), nullptr);
-      ASSERT_EQ(*table.Find(id), row);
-    }
-  }
-
-  void ExpectEqual(const core::ClusterState& state) const {
-    const auto& tables = state.tables();
-    ASSERT_EQ(tables.jobs.size(), jobs.size());
-    for (const auto& [id, row] : jobs) {
-      ASSERT_NE(state.FindJob(id), nullptr);
-      ASSERT_TRUE(SameJob(*state.FindJob(id), row)) << id.value;
-    }
-    ASSERT_NO_FATAL_FAILURE(ExpectRows(attempts, tables.attempts));
-    ASSERT_NO_FATAL_FAILURE(ExpectRows(tasks, tables.tasks));
-    ASSERT_NO_FATAL_FAILURE(ExpectRows(nodes, tables.nodes));
-    ASSERT_NO_FATAL_FAILURE(ExpectRows(reservations, tables.reservations));
-    ASSERT_EQ(state.accounts(), accounts);
-    ASSERT_EQ(state.index(), state.RebuildIndex());
-  }
-};
-
-// The deletion of a job with what it owns.
-std::vector<core::Mutation> DeletionOf(const Model& model, JobId job) {
-  std::vector<core::Mutation> gone;
-  for (const auto& [id, row] : model.tasks) {
-    if (id.attempt.job == job) gone.push_back(core::Deleted<core::Task>{id});
-  }
-  for (const auto& [id, row] : model.attempts) {
-    if (id.job == job) gone.push_back(core::Deleted<core::Attempt>{id});
-  }
-  gone.push_back(core::Deleted<core::Job>{job});
-  return gone;
-}
-
-// Changes the model by one random mutation and returns it.
-core::Mutation RandomMutation(Rng& rng, Model& model) {
-  const JobId job_id(static_cast<std::uint64_t>(rng.Between(1, 8)));
-  const AttemptId attempt_id{job_id, static_cast<std::uint32_t>(rng.Between(1, 3))};
-  const TaskId task_id{attempt_id, static_cast<std::uint32_t>(rng.Between(0, 2))};
-  const auto kind = rng.Between(0, 11);
-  if (kind == 11) {
-    const std::string name = "r" + std::to_string(rng.Between(1, 4));
-    if (rng.OneIn(3)) {
-      model.reservations.erase(name);
-      return core::Deleted<core::Reservation>{name};
-    }
-    core::Reservation row = RandomReservation(rng, name);
-    model.reservations[name] = row;
-    return std::make_shared<const core::Reservation>(std::move(row));
-  }
-  if (kind == 10) {
-    const core::AccountChange change = RandomAccountChange(rng);
-    model.accounts.Change(change);
-    return change;
-  }
-  if (kind <= 2) {
-    const auto row = RandomNode(rng, NodeId(static_cast<std::uint32_t>(rng.Between(1, 5))));
-    return Put(model.nodes[row.id] = row);
-  }
-  if (kind == 3) {
-    model.history.push_back(RandomHistory(rng, job_id));
-    return model.history.back();
-  }
-  if (kind <= 6 && model.attempts.contains(attempt_id)) {
-    return Put(model.tasks[task_id] = RandomTask(rng, task_id));
-  }
-  if (kind <= 8 && model.jobs.contains(job_id)) {
-    return Put(model.attempts[attempt_id] = RandomAttempt(rng, attempt_id));
-  }
-  return Put(model.jobs[job_id] = RandomJob(rng, job_id));
-}
-
 }  // namespace
 
 TEST_P(StoreContract, ANewStoreIsEmpty) {
   const auto state = Load();
-  Model().ExpectEqual(*state);
+  RowModel().ExpectEqual(*state);
   EXPECT_EQ(state->next_job_id, JobId(1));
   EXPECT_EQ(state->next_node_id, NodeId(1));
   EXPECT_TRUE(store_->History({.limit = 10}).value().empty());
@@ -169,7 +71,7 @@ TEST_P(StoreContract, RandomMutationsComeBackAlsoAfterReopening) {
     store_.reset();
     SetUp();
     Rng rng(seed);
-    Model model;
+    RowModel model;
     for (int commit = 0; commit < 25; ++commit) {
       std::vector<core::Mutation> mutations;
       for (auto n = rng.Between(0, 12); n > 0; --n) {

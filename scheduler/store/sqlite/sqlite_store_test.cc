@@ -155,7 +155,7 @@ TEST(SqliteStore, AMangledRowIsNamed) {
               HasSubstr("row job 2: spec"));
   EXPECT_THAT(load_after("UPDATE rows SET key = '2x' WHERE kind = 'job' AND key = '2'").message(),
               HasSubstr("row job 2x: this is no key of such a row"));
-  EXPECT_EQ(load_after("UPDATE rows SET kind = 'budget' WHERE key = '2x'").reason(), "STORE_TOO_NEW");
+  EXPECT_EQ(load_after("UPDATE rows SET kind = 'later_kind' WHERE key = '2x'").reason(), "STORE_TOO_NEW");
   EXPECT_THAT(load_after("DELETE FROM rows; UPDATE meta SET value = 'many' WHERE key = 'next_job'").message(),
               HasSubstr("table meta, row next_job: not a number"));
   EXPECT_THAT(load_after("DELETE FROM meta WHERE key = 'next_job'").message(),

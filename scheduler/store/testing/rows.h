@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scheduler/core/model/accounts.h"
+#include "scheduler/core/model/budget.h"
 #include "scheduler/core/model/history.h"
 #include "scheduler/core/model/identity.h"
 #include "scheduler/core/model/reservation.h"
@@ -18,6 +19,7 @@ core::Attempt RandomAttempt(Rng& rng, core::AttemptId id);
 core::Task RandomTask(Rng& rng, core::TaskId id);
 core::Node RandomNode(Rng& rng, core::NodeId id);  // names differ when ids do
 core::Reservation RandomReservation(Rng& rng, const std::string& name);
+core::Budget RandomBudget(Rng& rng, const core::BudgetId& id);
 // Of any kind, one of a few names; one in three takes its row away.
 core::AccountChange RandomAccountChange(Rng& rng);
 // One of each kind, by that name.

@@ -346,9 +346,11 @@ def test_saves_by_time(tmp_path):
     env = Environment(checkpoint_dir=str(tmp_path), checkpoint_every_ms=30, checkpoint_keep=100)
     with glim.Session(environment=env) as run:
         run.track(model=torch.nn.Linear(1, 1))
+        began = time.monotonic()
         for _ in run.steps(range(20)):
-            time.sleep(0.01)  # a step's work
-    assert 1 <= len(checkpoint.checkpoints(tmp_path)) <= 10
+            time.sleep(0.01)  # a step's work, which takes longer on a busy machine
+        took_ms = 1000 * (time.monotonic() - began)
+    assert 1 <= len(checkpoint.checkpoints(tmp_path)) <= 1 + took_ms / 30
 
 
 def test_keeps_the_newest(tmp_path):

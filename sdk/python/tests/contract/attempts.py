@@ -11,7 +11,7 @@ import traceback
 import torch
 from bounds import BOUND_S
 import glim
-from glim import checkpoint
+from glim import checkpoint, walk
 from glim.environment import Environment
 from glim.loop import Loop
 
@@ -93,9 +93,17 @@ def run_form(form, folder, number, at=-1, how=STOP, rank=0):
             notes.end(digest(result))
 
 
+def _hide_tests():
+    """The tests that this process has collected are no modules of the script's: what they name is not looked into."""
+    for name in [each for each in sys.modules if each.rpartition(".")[2].startswith(("test_", "conftest"))]:
+        del sys.modules[name]
+    walk._users_modules.cache_clear()
+
+
 def _child(form, folder, number, at, how, rank):
     code = 0
     try:
+        _hide_tests()
         with open(os.path.join(folder, f"stderr-{number}-{rank}"), "w") as log:
             os.dup2(log.fileno(), 2)
             sys.stderr = log

@@ -1,4 +1,6 @@
-#include "scheduler/policy/policy_by_class.h"
+#include "scheduler/policy/policy_durations.h"
+
+#include <utility>
 
 #include "sdk/base/duration_text.h"
 #include "sdk/base/printable.h"
@@ -53,6 +55,26 @@ std::string ClassDurationsYaml(const core::ClassDurations& durations) {
     text += std::string(", ") + core::ToString(priority) + ": " + WriteDuration(duration);
   }
   return text + "}";
+}
+
+yaml::Field IntoPoolDurations(std::map<std::string, Duration>* out, Duration low, Duration high) {
+  return [=](const yaml::Node& value, const std::string& path) {
+    std::map<std::string, Duration> read;
+    const auto entry = [&](const yaml::Entry& pool, const std::string& at) {
+      return yaml::IntoDuration(&read[pool.key], low, high)(*pool.value, at);
+    };
+    if (Status s = yaml::ReadEntries(value, path, "{debug: 1h}", entry); !s.ok()) return s;
+    *out = std::move(read);
+    return Status::Ok();
+  };
+}
+
+std::string PoolDurationsYaml(const std::map<std::string, Duration>& durations) {
+  std::string text;
+  for (const auto& [pool, duration] : durations) {
+    text += (text.empty() ? "\"" : ", \"") + pool + "\": " + WriteDuration(duration);
+  }
+  return "{" + text + "}";
 }
 
 }  // namespace glim::server
