@@ -264,7 +264,10 @@ def test_the_schedulers_machine_is_lost_and_its_database_is_on_another(site):
     site.type_in(head, f"rm -f kim.token\n{site.install[8]}")
     site.carry(head, "/kim.token", node, "/home/kim/kim.token", 1001)
     site.type_in(node, site.install[9].replace("HEX", site.pin), user="kim")
-    node.write("/home/kim/stays.yaml", "name: stays\nnodes: 1\ngpus_per_node: 0\nrun: echo it starts >>starts; exec sleep 3600\n")
+    node.write(
+        "/home/kim/stays.yaml",
+        "name: stays\nnodes: 1\ngpus_per_node: 0\nrun: echo it starts >>starts; exec sleep 3600\n",
+    )
     site.type_in(node, "glim submit stays.yaml", user="kim")
     wait_until(lambda: os.path.exists(node.path("/home/kim/starts")), 60, "job 1 runs")
     node.write("/home/kim/next.yaml", "name: next\nnodes: 1\ngpus_per_node: 0\nrun: echo it has its turn\n")
