@@ -63,8 +63,9 @@ def password_line(user, password):
 
 class Registry:
     """Serves `address` (HOST:PORT, of this machine) from its creation until stop(); start() goes on with the same
-    images at the same address. Everything of it is below `folder`, which is made. With `password` its user is USER, and `auth_file`
-    has both as ~/.docker/config.json would; with `tls` the file `ca` is who signed its certificate, else None."""
+    images at the same address. Everything of it is below `folder`, which is made. With `password` its user is USER, and
+    `auth_file` has both as ~/.docker/config.json would; with `tls` the file `ca` is who signed its certificate, else
+    None."""
 
     def __init__(self, folder, tls=False, password=None, host=HOST):
         self.folder = str(folder)

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "scheduler/core/model/spec.h"
 #include "sdk/base/result.h"
 
 namespace glim::core {
@@ -27,6 +28,9 @@ struct ImageName {
 };
 
 inline constexpr const char* kHostImage = "host";
+
+// In another system than the node's own.
+inline bool RunsInImage(const JobSpec& spec) { return spec.image != kHostImage; }
 
 // INVALID_ARGUMENT of the field `image`, with the fix.
 Result<ImageName> ParseImageName(const std::string& text);
