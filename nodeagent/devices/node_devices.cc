@@ -128,7 +128,8 @@ std::string LibraryFolderAmong(const std::string& root, std::span<const char* co
 void ShowLibraries(const std::string& folder, NodeDevices* devices) {
   for (const std::string& name : NamesIn(folder)) {
     if (!IsDriverLibrary(name)) continue;
-    devices->files.push_back({folder + "/" + name, std::string(kDriverTarget) + "/" + name, true});
+    const std::string below = "/" + name;
+    devices->files.push_back({folder + below, kDriverTarget + below, true});
   }
   devices->library_folder = kDriverTarget;
 }

@@ -81,7 +81,7 @@ void LaunchImages::EndLater(const TaskKey& key, ImageOutcome outcome) {
   boost::asio::post(io_, [this, key, outcome = std::move(outcome)] { End(key, outcome); });
 }
 
-void LaunchImages::End(const TaskKey& key, ImageOutcome outcome) {
+void LaunchImages::End(const TaskKey& key, const ImageOutcome& outcome) {
   const auto it = waits_.find(key);
   if (stopped_ || it == waits_.end() || std::exchange(it->second.over, true)) return;
   ::unlink(ProgressFile(options_, key).c_str());

@@ -51,7 +51,7 @@ class LaunchImages {
     bool over = false;
   };
 
-  void End(const TaskKey& key, ImageOutcome outcome);
+  void End(const TaskKey& key, const ImageOutcome& outcome);
   void EndLater(const TaskKey& key, ImageOutcome outcome);
   void Watch();
 

@@ -31,7 +31,7 @@ class ImageConfig : public ::testing::Test {
   }
   // Returns the manifest's digest.
   std::string Layout(const std::string& config) {
-    const std::string manifest = Blob("{\"config\":{\"digest\":\"" + Blob(config) + "\"}}");
+    std::string manifest = Blob("{\"config\":{\"digest\":\"" + Blob(config) + "\"}}");
     Write("index.json", "{\"manifests\":[{\"digest\":\"" + manifest +
                             "\",\"annotations\":{\"org.opencontainers.image.ref.name\":\"image\"}}]}");
     return manifest;

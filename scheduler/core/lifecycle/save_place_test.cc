@@ -270,7 +270,7 @@ TEST(AnImage, ThatComesHoldsUpTheStartsDeadlineAndIsNoNodesFault) {
   c.Settle();
   for (int minute = 1; minute <= 20; ++minute) {
     c.Advance(Minutes(1));
-    c.Edit(job, 0, [&](ObservedTask& task) { task.image_bytes = minute * 1000; });
+    c.Edit(job, 0, [&](ObservedTask& task) { task.image_bytes += 1000; });
     ASSERT_EQ(c.job(job).state, JobState::kStarting) << minute;
   }
   c.Advance(c.policy().start_max + Seconds(1));
