@@ -9,7 +9,7 @@ namespace glim::nodeagent {
 namespace {
 
 constexpr std::size_t kWordsMax = 1 << 20;
-constexpr std::size_t kLastLineMax = 400;
+constexpr std::size_t kEndMax = 250;  // of either end: programs say first what they did, and last why it failed
 
 }  // namespace
 
@@ -21,7 +21,9 @@ std::string LastLineIn(const std::string& path, const std::string& none) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
   }
-  return last.empty() ? none : EscapedStart(last, kLastLineMax);
+  if (last.empty()) return none;
+  if (last.size() <= 2 * kEndMax) return EscapedStart(last, last.size());
+  return EscapedStart(last, kEndMax) + " " + EscapedStart(last.substr(last.size() - kEndMax), kEndMax);
 }
 
 }  // namespace glim::nodeagent

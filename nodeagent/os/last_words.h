@@ -5,8 +5,8 @@
 
 namespace glim::nodeagent {
 
-// The last line of the file that is not blank, with what a terminal would act on escaped, at most 400 bytes; `none` if
-// there is no such line.
+// The last line of the file that is not blank, with what a terminal would act on escaped, of a long one its two ends;
+// `none` if there is no such line.
 std::string LastLineIn(const std::string& path, const std::string& none);
 
 }  // namespace glim::nodeagent

@@ -22,6 +22,9 @@ constexpr const char* kTag = "image";  // of the one image in the layout that sk
 
 std::string Work(const char* name) { return std::string(kWork) + "/" + name; }
 
+// In a folder of its own: a layer that means ill can empty the folder above the root (umoci 0.4.7), and no other.
+std::string UnpackedRoot() { return Work("bundle") + "/rootfs"; }
+
 // What a registry says that has no such image, or gives it to nobody; all else is the way to it, or its own trouble.
 constexpr const char* kNotThere[] = {"manifest unknown", "name unknown",   "not found",      "unauthorized",
                                      "denied",           "Digest did not", "authentication", "does not match"};
@@ -57,7 +60,10 @@ Status Failure(const ImportPlan& plan, Step step, const std::string& line) {
   const std::string message = std::string("the image cannot be ") + what + ": " + Bare(line);
   const bool of_file = plan.name.kind != core::ImageKind::kRegistry;
   const bool images_own = step == Step::kUnpack || (step == Step::kFetch && (of_file || HasOneOf(line, kNotThere)));
-  return images_own ? InvalidArgument("image", message) : Status(StatusCode::kUnavailable, message);
+  if (!images_own) return Status(StatusCode::kUnavailable, message);
+  const bool packed =
+      plan.name.kind == core::ImageKind::kDockerArchive && line.find("archive/tar") != std::string::npos;
+  return InvalidArgument("image", message, packed ? "if the archive is compressed, unpack it first (gunzip)" : "");
 }
 
 // By a program whose output is `words`; with nothing of the node's in its environment.
@@ -91,13 +97,13 @@ std::string SourceOf(const ImportPlan& plan) {
 // Layers, one above the other, below `root`.
 Result<ImageFacts> UnpackLayers(const ImportPlan& plan, std::string* root) {
   const std::string layout = Work("oci");
-  std::vector<std::string> copy = {"/usr/bin/skopeo", "copy", "--quiet"};
+  std::vector<std::string> copy = {"/usr/bin/skopeo", "--tmpdir", Work("tmp"), "copy", "--quiet"};
   if (plan.plain_http) copy.push_back("--src-tls-verify=false");
   copy.insert(copy.end(), {SourceOf(plan), "oci:" + layout + ":" + kTag});
   if (Status status = Run(plan, Step::kFetch, copy); !status.ok()) return status;
   Result<ImageFacts> facts = ReadImageConfig(layout, kTag);
   if (!facts.ok()) return facts;
-  *root = Work("rootfs");
+  *root = UnpackedRoot();
   // The layers alone: what its config says of users is not asked for.
   const std::vector<std::string> unpack = {"/usr/bin/umoci",    "raw", "unpack", "--rootless", "--image",
                                            layout + ":" + kTag, *root};
@@ -108,7 +114,7 @@ Result<ImageFacts> UnpackLayers(const ImportPlan& plan, std::string* root) {
 }
 
 Result<ImageFacts> UnpackFile(const ImportPlan& plan, std::string* root) {
-  *root = Work("rootfs");
+  *root = UnpackedRoot();
   const std::vector<std::string> unpack = {
       "/usr/bin/unsquashfs", "-no-xattrs", "-no-progress", "-no-exit-code", "-d", *root, kSource};
   if (Status status = Run(plan, Step::kUnpack, unpack); !status.ok()) return status;
@@ -116,7 +122,8 @@ Result<ImageFacts> UnpackFile(const ImportPlan& plan, std::string* root) {
 }
 
 Result<ImageFacts> Make(const ImportPlan& plan) {
-  if (::mkdir(Work("tmp").c_str(), 0700) != 0) return Status(StatusCode::kInternal, "there is no room for an image");
+  if (::mkdir(Work("tmp").c_str(), 0700) != 0 || ::mkdir(Work("bundle").c_str(), 0700) != 0)
+    return Status(StatusCode::kInternal, "there is no room for an image");
   std::string root;
   Result<ImageFacts> facts =
       plan.name.kind == core::ImageKind::kSquashfs ? UnpackFile(plan, &root) : UnpackLayers(plan, &root);
