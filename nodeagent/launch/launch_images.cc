@@ -62,6 +62,7 @@ void LaunchImages::Begin(const TaskKey& key, const TaskUser& user, const std::st
   order.bounds.folder_bytes = static_cast<std::uint64_t>(options_.images_bytes_max);
   order.bounds.unpacked_bytes = static_cast<std::uint64_t>(options_.image_bytes_max);
   if (Status status = MakePrivateFolder(order.folder); !status.ok()) return EndLater(key, {NoImage(status)});
+  Start();  // of an import that was cancelled, too
   const Result<ChildWork::Id> child =
       children_.Start({BesideShim(options_, "glim-image")}, ToJson(order), kLimit,
                       [this, key](const ChildWork::Outcome& outcome) { End(key, {AnswerIn(outcome)}); });

@@ -1,8 +1,12 @@
 """Jobs in container images: of a registry on loopback, of an image layout, of docker-archive and squashfs files. The
 image is a small system of this machine's programs, with a tool of its own."""
 
+import contextlib
+import fcntl
+import glob
 import os
 import re
+import signal
 import subprocess
 
 import pytest
@@ -11,6 +15,7 @@ from cluster import oci_images, pages
 from cluster.agent_commands import CONTAINERS
 from cluster.folders import make_folder, remove_folder
 from cluster.local_cluster import default_runtime
+from cluster.processes import wait_until
 from cluster.registry import Registry, skopeo
 from cluster.small_root import make_small_root
 from conftest import own_stage
@@ -114,6 +119,33 @@ def test_an_image_that_is_not_there_fails_the_job_and_says_so(world):
 def test_a_registry_at_a_private_address_has_to_be_named_by_the_operator(world):
     _, words = world.run(f"localhost:9/team/small@sha256:{'f' * 64}", state="failed")
     assert "is at a private address" in words and "image_registries" in words, words
+
+
+def test_a_job_is_cancelled_while_its_registry_does_not_answer(world):
+    folders = [os.path.join(world.cluster.agent_state(node), "images") for node in NODES]
+
+    def imports(suffix):
+        return [path for folder in folders for path in glob.glob(f"{folder}/*{suffix}")]
+
+    def is_free(lock):
+        with open(lock) as file:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+        return False
+
+    os.kill(world.registry.pid, signal.SIGSTOP)
+    try:
+        image = world.named("sha256:" + "e" * 64)
+        job = world.glim.submit(world.stage.examples.make("hangs", "true", image=image, workdir="/tmp"))
+        wait_until(lambda: imports(".work"), 60, "it is fetched")
+        world.glim.text("cancel", job)
+        world.cluster.wait_state(job, "cancelled", 60)
+        wait_until(lambda: all(map(is_free, imports(".lock"))), 60, "no process of it is left")
+    finally:
+        os.kill(world.registry.pid, signal.SIGCONT)
+    world.run(f"sqfs:{world.sqsh}", run="true", nodes=2, workdir="/tmp")
+    assert imports(".work") == imports(".part") == imports(".progress") == []
 
 
 def test_the_pages_job_runs(world, tmp_path):

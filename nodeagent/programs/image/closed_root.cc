@@ -69,8 +69,9 @@ Result<UniqueFd> Apart(const std::string& path) {
 Result<UniqueFd> MountWork(const ClosedRoot& root) {
   const std::string at = root.work + ".at";
   if (::mkdir(at.c_str(), 0700) != 0 && errno != EEXIST) return FileError("make", at, errno);
-  const Status mounted = RunQuietly(root, {"/usr/bin/mount", "-t", "ext4", "-o", "loop,nosuid,nodev", root.work, at},
-                                    "mount a file system from a file");
+  const Status mounted =
+      RunQuietly(root, {"/usr/bin/mount", "-t", "ext4", "-o", "loop,nosuid,nodev,noexec", root.work, at},
+                 "mount a file system from a file");
   Result<UniqueFd> work = mounted.ok() ? Apart(at) : Result<UniqueFd>(mounted);
   if (work.ok() && (::chown(at.c_str(), root.user.uid, root.user.gid) != 0 || ::chmod(at.c_str(), 0700) != 0)) {
     work = FileError("give away", at, errno);
