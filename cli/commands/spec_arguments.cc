@@ -37,6 +37,7 @@ void AddSpecArguments(Syntax command, SpecArguments* arguments) {
   command.Option("--name", &overrides.name, "the job's name");
   command.Option("--nodes", &overrides.nodes, "how many whole nodes");
   command.Option("--pool", &overrides.pool, "the pool to take them from");
+  command.Option("--image", &overrides.image, "what to run in (docs/howto/use-an-image.md)");
   command.Option("--priority", &overrides.priority, "a class by name or number, or auto");
   command.Option("--gpus-per-node", &overrides.gpus_per_node, "GPUs on each node");
   command.Option("--launcher", &overrides.launcher, "node: once a node; per-gpu: once for every GPU");

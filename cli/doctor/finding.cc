@@ -47,7 +47,7 @@ constexpr Check kChecks[] = {
      "without them root in a container is root's id of the node"},
     {Role::kNode, "seccomp", "whether the kernel filters system calls", "containers are held by such a filter"},
     {Role::kNode, "programs",
-     "glim-shim, glim-health, glim-init, glim-inventory, glim-paths, glim-unpack, glim-task and the SDK",
+     "glim-shim, glim-health, glim-image, glim-init, glim-inventory, glim-paths, glim-unpack, glim-task and the SDK",
      "tasks, and the look after the hardware, need them in one folder"},
     {Role::kNode, "memlock", "how much memory the agent's tasks may lock",
      "memory that is registered with a network card is locked"},

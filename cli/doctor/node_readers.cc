@@ -148,8 +148,8 @@ ProgramsFacts ReadPrograms(const Machine& machine, const std::string& agent, con
   if (agent.empty()) return facts;
   facts.folder = std::filesystem::path(agent).parent_path().string();
   const std::string beside = shim.empty() ? facts.folder : std::filesystem::path(shim).parent_path().string();
-  for (const char* program :
-       {"glim-shim", "glim-health", "glim-init", "glim-inventory", "glim-paths", "glim-unpack", "glim-task"}) {
+  for (const char* program : {"glim-shim", "glim-health", "glim-image", "glim-init", "glim-inventory", "glim-paths",
+                              "glim-unpack", "glim-task"}) {
     if (!machine.MayRun(beside + "/" + program)) facts.missing.emplace_back(program);
   }
   facts.sdk = std::filesystem::path(facts.folder).parent_path().string() + "/share/glim/sdk";

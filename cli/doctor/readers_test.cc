@@ -94,8 +94,8 @@ TEST_F(Readers, TheSharedRootIsFoundByItsMarker) {
 }
 
 TEST_F(Readers, ProgramsBesideTheAgent) {
-  for (const char* name :
-       {"glim-shim", "glim-health", "glim-init", "glim-inventory", "glim-paths", "glim-unpack", "glim-task"}) {
+  for (const char* name : {"glim-shim", "glim-health", "glim-image", "glim-init", "glim-inventory", "glim-paths",
+                           "glim-unpack", "glim-task"}) {
     Write(std::string("/opt/bin/") + name, "");
     ::chmod((folder_.path() + "/opt/bin/" + name).c_str(), 0755);
   }

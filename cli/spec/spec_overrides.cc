@@ -39,6 +39,7 @@ Status ApplyOverrides(const SpecOverrides& overrides, glim::v1::JobSpec* spec) {
   };
   if (overrides.name) spec->set_name(*overrides.name);
   if (overrides.pool) spec->set_pool(*overrides.pool);
+  if (overrides.image) spec->set_image(*overrides.image);
   if (overrides.priority) spec->set_priority(*overrides.priority);
   if (overrides.start_after) spec->set_start_after_ms(overrides.start_after->ms);
   if (overrides.nodes && keep(core::CheckAmount("nodes", *overrides.nodes))) {

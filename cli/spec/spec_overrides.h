@@ -16,6 +16,7 @@ namespace glim::cli {
 struct SpecOverrides {
   std::optional<std::string> name;
   std::optional<std::string> pool;
+  std::optional<std::string> image;
   std::optional<std::string> priority;
   std::optional<std::string> launcher;
   std::optional<std::int64_t> nodes;
@@ -23,7 +24,9 @@ struct SpecOverrides {
   std::optional<std::string> grace;  // a duration
   std::optional<TimePoint> start_after;
 
-  bool any() const { return name || pool || priority || launcher || nodes || gpus_per_node || grace || start_after; }
+  bool any() const {
+    return name || pool || image || priority || launcher || nodes || gpus_per_node || grace || start_after;
+  }
 };
 
 // Changes `spec`, or refuses with the field's name and leaves it in an unspecified state.

@@ -13,6 +13,7 @@
 namespace glim::nodeagent {
 namespace {
 
+constexpr const char* kResolver = "/etc/resolv.conf";
 constexpr const char* kSystemFolders[] = {"/usr", "/etc", "/opt"};
 // A mount over one of these would be another system than the image's, or none.
 constexpr const char* kReservedTargets[] = {"/usr",   "/etc",    "/opt",  "/bin", "/sbin", "/lib", "/lib32",
@@ -75,6 +76,7 @@ PathOrder ContainerMounts::Paths() const {
   PathOrder order;
   order.rules = rules_;
   order.group_readable = node_.saves_group_readable;
+  if (spec_.image && !spec_.image->path.empty()) order.wishes.push_back({"image", spec_.image->path, false});
   for (std::size_t i = 0; i < spec_.mounts.size(); ++i) {
     order.wishes.push_back({"mounts[" + std::to_string(i) + "].source", spec_.mounts[i].source, false});
   }
@@ -104,7 +106,7 @@ Result<std::vector<TaskMount>> ContainerMounts::All(const TaskPaths& paths, cons
                                                     const std::vector<DeviceFile>& files) const {
   std::vector<TaskMount> all;
   for (const char* folder : kSystemFolders) {
-    if (std::filesystem::is_directory(folder)) all.push_back(Own(folder, folder, true));
+    if (!spec_.image && std::filesystem::is_directory(folder)) all.push_back(Own(folder, folder, true));
   }
   // To the task socket a task connects, read-only or not; what it wrote beside it nobody would count.
   std::vector<TaskMount> others = {Own(paths.tmp(), "/tmp", false), Own(paths.run(), paths.run(), true),
@@ -116,9 +118,13 @@ Result<std::vector<TaskMount>> ContainerMounts::All(const TaskPaths& paths, cons
   }
   for (const char* name : kAccountFiles) {
     const std::string target = std::string("/etc/") + name;
-    // Its place is the node's own file, below the node's own folder: there is nowhere else to put it.
-    if (std::filesystem::is_regular_file(target)) others.push_back(Own(AccountFile(paths, name), target, true));
+    // Its place is the node's own file, below the node's own folder: there is nowhere else to put it. An image has one.
+    if (spec_.image || std::filesystem::is_regular_file(target)) {
+      others.push_back(Own(AccountFile(paths, name), target, true));
+    }
   }
+  // Names are the network's, which is the node's.
+  if (spec_.image && std::filesystem::is_regular_file(kResolver)) others.push_back(Own(kResolver, kResolver, true));
   if (!spec_.secrets_folder.empty()) others.push_back(Own(spec_.secrets_folder, kPrivateTarget, true));
   for (const DeviceFile& file : files) others.push_back(Own(file.source, file.target, file.read_only));
   if (Status status = AddAsked(found, &others); !status.ok()) return status;

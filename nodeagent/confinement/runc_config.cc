@@ -165,7 +165,7 @@ std::string RuncConfig(const ContainerPlan& plan) {
   const json read_only = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"};
   json config = {{"ociVersion", "1.0.2"},
                  {"process", Process(plan)},
-                 {"root", {{"path", plan.rootfs}, {"readonly", true}}},
+                 {"root", {{"path", plan.rootfs}, {"readonly", !plan.writable_root}}},
                  {"hostname", plan.hostname},
                  {"mounts", Mounts(plan)},
                  {"linux",

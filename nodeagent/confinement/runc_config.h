@@ -16,7 +16,8 @@ namespace glim::nodeagent {
 struct ContainerPlan {
   std::string hostname;
   std::string cgroup;             // absolute, below each controller's root
-  std::string rootfs;             // with all that it sees of the node (container_root.h); read-only to it
+  std::string rootfs;             // with all that it sees of the node (container_root.h)
+  bool writable_root = false;     // what an image's files lie in; else read-only to it
   std::vector<std::string> args;  // the first process of the container
   std::vector<std::string> env;   // its environment: "NAME=value"
   TaskLimits limits;

@@ -129,11 +129,12 @@ class RuncConfinement final : public Confinement {
       status = MakeOwnCheckpointFolder(spec->checkpoint_folder, spec->user, options_.saves_group_readable);
     }
     if (!status.ok()) return status;
-    const Result<NodeDevices> devices = DevicesOf(options_.devices, spec->gpus);
+    const Result<NodeDevices> devices = DevicesOf(options_.devices, spec->gpus, spec->image.has_value());
     if (!devices.ok()) return devices.status();
     Tell(devices->notes);
     AddVariables(*devices, spec);
     MountOrder order{mounts.rules(), {}, options_.user_namespace ? kRootInside : 0};
+    if (spec->image) order.image = spec->image->file;
     order.huge_page_kib = devices->huge_page_kib;
     Result<std::vector<TaskMount>> all = mounts.All(paths, found, devices->files);
     if (!all.ok()) return all.status();
@@ -190,8 +191,10 @@ class RuncConfinement final : public Confinement {
     const auto address = NthHost(value(TaskVariable::kHosts), value(TaskVariable::kNodeRank));
     for (const char* name : kAccountFiles) {
       const std::string of_node = WhatAllMayRead(std::string("/etc/") + name);
-      const std::string text = name == std::string("passwd")  ? PasswdWith(of_node, account)
-                               : name == std::string("group") ? GroupWith(of_node, account)
+      const std::string passwd = spec.image ? spec.image->passwd : of_node;
+      const std::string group = spec.image ? spec.image->group : of_node;
+      const std::string text = name == std::string("passwd")  ? PasswdWith(passwd, account)
+                               : name == std::string("group") ? GroupWith(group, account)
                                                               : HostsWith(of_node, options_.hostname, address);
       Status status =
           WriteFileAtomically(AccountFile(paths, name), text, WriteOptions{Durability::kProcess, 0644, true});
@@ -240,6 +243,7 @@ class RuncConfinement final : public Confinement {
     plan.hostname = options_.hostname;
     plan.cgroup = ContainerGroupOf(spec.container->cgroup);
     plan.rootfs = kContainerRoot;
+    plan.writable_root = spec.image.has_value();
     plan.args = {kInitTarget};
     // What a census knows the task's processes by: everything in the container is below this one.
     plan.env = {AssignmentOf(TaskVariable::kTask, spec.task), AssignmentOf(TaskVariable::kSocket, paths.socket())};

@@ -181,6 +181,7 @@ std::string ToJson(const MountOrder& order) {
                 {"state_dir", rules.state_dir},
                 {"mounts", mounts},
                 {"root", order.root},
+                {"image", order.image},
                 {"huge_page_kib", order.huge_page_kib},
                 {"root_owner", order.root_owner}});
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -194,6 +195,7 @@ Result<MountOrder> ParseMountOrder(const std::string& text) {
                    UserFromJson(value)};
     order.root = value.value("root", "");  // not in the files of earlier versions
     order.root_owner = value.value("root_owner", uid_t{0});
+    order.image = value.value("image", "");
     order.huge_page_kib = value.value("huge_page_kib", std::uint64_t{0});
     for (const json& m : value.at("mounts")) {
       // They knew five: what the user may not reach they reached themselves. It has to be the user's now.
@@ -215,7 +217,7 @@ Status MountAll(const MountOrder& order) {
   }
   std::optional<ContainerRoot> root;
   if (!order.root.empty()) {
-    Result<ContainerRoot> mounted = ContainerRoot::Mount(order.root_owner, order.root);
+    Result<ContainerRoot> mounted = ContainerRoot::Mount(order.root_owner, order.image, order.root);
     if (!mounted.ok()) return mounted.status();
     root = std::move(*mounted);
   }
@@ -227,6 +229,8 @@ Status MountAll(const MountOrder& order) {
   }
   return root ? root->Finish() : Status::Ok();
 }
+
+Result<UniqueFd> OpenNamed(const TaskMount& mount, const MakeRules& rules) { return OpenUsers(mount, rules, true); }
 
 int RunWithMounts(const std::string& bundle, const std::vector<std::string>& program) {
   ::prctl(PR_SET_NAME, "glim-mounts");  // whoever hangs here is seen by name

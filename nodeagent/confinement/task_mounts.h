@@ -13,6 +13,7 @@
 #include "nodeagent/confinement/container_root.h"
 #include "nodeagent/task/user_paths.h"
 #include "sdk/base/result.h"
+#include "sdk/io/unique_fd.h"
 
 namespace glim::nodeagent {
 
@@ -37,6 +38,7 @@ struct MountOrder {
   // Empty: of an agent of before, whose shim is this one already. Each `target` is a place in the task's bundle then,
   // from where the runtime takes it.
   std::string root = kContainerRoot;
+  std::string image = {};           // a squashfs file below all mounts; empty: none
   std::uint64_t huge_page_kib = 0;  // a file system of such pages, the task's user's, at kHugePagesTarget; 0: none
 };
 
@@ -51,6 +53,10 @@ inline std::string MountFaultFile(const std::string& bundle) { return bundle + "
 // the storage does. Errors name the field: INVALID_ARGUMENT where the path has become another one or leads out of what
 // the rules allow, or where its place cannot be made; PATH_MISSING (task/start_fault.h) where it is no more.
 Status MountAll(const MountOrder& order);
+
+// What the job's path leads to, as its user and no further than the rules allow. Errors as MountAll's. The calling
+// process has mounts of its own, if it is to be mounted.
+Result<UniqueFd> OpenNamed(const TaskMount& mount, const MakeRules& rules);
 
 // MountAll of the bundle's order, then becomes `program` (the first is its path) in the same environment. Comes back
 // only if that failed; why is in the fault file then.

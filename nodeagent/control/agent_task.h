@@ -10,6 +10,7 @@
 #include "nodeagent/control/left_behind.h"
 #include "nodeagent/control/task_record.h"
 #include "nodeagent/core/reconcile.h"
+#include "nodeagent/images/image_order.h"
 #include "nodeagent/launch/task_secrets.h"
 #include "nodeagent/runtime/runtime.h"
 #include "nodeagent/task/task_socket.h"
@@ -26,8 +27,9 @@ struct AgentTask {
   std::optional<TaskUser> user;  // LaunchSpec.user, until the runtime knows it
   TaskSecrets secrets;           // until they are on tmpfs: `launch` has their names alone
   bool secrets_removed = false;
-  PathAnswers found;            // what was found of the paths that it names
-  bool waits_for_save = false;  // it is started when its save is there
+  PathAnswers found;                 // what was found of the paths that it names
+  std::optional<ImageAnswer> image;  // here; none: not yet, or it runs in the node's own system
+  bool waits_to_start = false;       // until its image and its save are there
   bool save_missing = false;
   bool start_judged = false;  // that its start failed was told to the disk
   bool disk_fault = false;    // its start failed while the agent's disk took nothing

@@ -53,7 +53,7 @@ bool NodeTasks::WaitsToBegin(const TaskKey& key) const {
   const auto it = tasks_.find(key);
   if (it == tasks_.end() || !CanBeginAgain(it->second.launch)) return false;
   if (starter_.InProlog(key)) return !it->second.record.terminated;
-  if (it->second.in_runtime || it->second.waits_for_save) return false;
+  if (it->second.in_runtime || it->second.waits_to_start) return false;
   return it->second.fixed.phase == Phase::kStarting;
 }
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -47,17 +48,22 @@ TaskStarter::TaskStarter(boost::asio::io_context& io, const AgentOptions& option
       saves_(
           io, options, [this] { hooks_.report_changed(Urgency::kProgress); },
           [this](const TaskKey& key, const SaveOutcome& outcome) { OnSaveReady(key, outcome); }),
+      images_(
+          io, options, [this] { hooks_.report_changed(Urgency::kProgress); },
+          [this](const TaskKey& key, const ImageOutcome& outcome) { OnImage(key, outcome); }),
       unpacker_(io, BesideShim(options, "glim-unpack")),
       site_(io, options, [this] { hooks_.report_changed(Urgency::kNow); }) {}
 
 void TaskStarter::Start() {
   saves_.Start();
+  images_.Start();
   site_.Start();
 }
 
 void TaskStarter::Stop() {
   stopped_ = true;
   paths_.Stop();
+  images_.Stop();
   saves_.Stop();
   unpacker_.Stop();
   site_.Stop();
@@ -76,7 +82,7 @@ void TaskStarter::Launch(const TaskKey& key, AgentTask& task, v1::TaskLaunch ord
   if (task.user && task.launch.has_task_user()) {
     paths.account = AccountWish{{task.launch.user(), task.user->uid, task.user->gid}, options_.node_name};
   }
-  if (paths.wishes.empty() && !paths.account) return StartWithSave(key, task);
+  if (paths.wishes.empty() && !paths.account) return StartWithImage(key, task);
   paths_.Begin(key, std::move(paths));
 }
 
@@ -91,6 +97,40 @@ void TaskStarter::OnPaths(const TaskKey& key, const PathOutcome& outcome) {
     task.fixed.hung_path = outcome.hung_path;
   } else {
     task.found = outcome.answers;
+    StartWithImage(key, task);
+  }
+  hooks_.report_changed(Urgency::kNow);
+  hooks_.step();
+}
+
+void TaskStarter::StartWithImage(const TaskKey& key, AgentTask& task) {
+  const std::string& image = task.launch.image();
+  if (!NamesImage(task.launch) || !task.user) return StartWithSave(key, task);
+  const auto found = task.found.find("image");
+  const bool looked = found != task.found.end();
+  if (looked && found->second.real.empty()) {
+    const Status status =
+        found->second.error == EACCES ? PathDenied("image", image, task.user->uid) : PathMissing("image", image);
+    task.fixed.fault = FaultOf(status);
+    FailStart(task, WithFix(status));
+    return hooks_.failed(key, status);
+  }
+  task.waits_to_start = true;
+  images_.Begin(key, *task.user, image, looked ? found->second.real : "");
+}
+
+void TaskStarter::OnImage(const TaskKey& key, const ImageOutcome& outcome) {
+  const auto it = tasks_.find(key);
+  if (stopped_ || it == tasks_.end()) return;
+  AgentTask& task = it->second;
+  task.waits_to_start = false;
+  if (outcome.stopped) {
+    EndUnstarted(task, "it was stopped before its image was there; it never ran");
+  } else if (!outcome.answer.message.empty()) {
+    task.fixed.fault = outcome.answer.fault;
+    FailStart(task, outcome.answer.message);
+  } else {
+    task.image = outcome.answer;
     StartWithSave(key, task);
   }
   hooks_.report_changed(Urgency::kNow);
@@ -98,8 +138,8 @@ void TaskStarter::OnPaths(const TaskKey& key, const PathOutcome& outcome) {
 }
 
 void TaskStarter::StartWithSave(const TaskKey& key, AgentTask& task) {
-  task.waits_for_save = saves_.Begin(key, task.user, task.launch);
-  if (!task.waits_for_save) StartTask(key, task);
+  task.waits_to_start = saves_.Begin(key, task.user, task.launch);
+  if (!task.waits_to_start) StartTask(key, task);
 }
 
 void TaskStarter::RefuseLaunch(const TaskKey& key, AgentTask& task, const std::string& fault) {
@@ -114,7 +154,7 @@ void TaskStarter::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
   const auto it = tasks_.find(key);
   if (stopped_ || it == tasks_.end()) return;
   AgentTask& task = it->second;
-  task.waits_for_save = false;
+  task.waits_to_start = false;
   task.fixed = {};
   if (outcome.stopped) {
     EndUnstarted(task, "it was stopped before its save was there; it never ran");
@@ -129,7 +169,8 @@ void TaskStarter::OnSaveReady(const TaskKey& key, const SaveOutcome& outcome) {
 }
 
 void TaskStarter::StartTask(const TaskKey& key, AgentTask& task) {
-  Result<LaunchSpec> spec = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch);
+  Result<LaunchSpec> spec = PlanLaunch(options_, base_variables_, key, runtime_.FolderOf(key), task.launch,
+                                       task.image ? &*task.image : nullptr);
   Status status = spec.ok() ? CheckSecrets(options_, task.launch, task.secrets) : spec.status();
   if (status.ok()) status = runtime_.Create(key, *spec, task.found);
   if (!status.ok()) {
@@ -223,6 +264,7 @@ void TaskStarter::StopBeforeStart(AgentTask& task, const Action& action) {
 
 void TaskStarter::Cancel(const TaskKey& key) {
   paths_.Cancel(key);
+  images_.Cancel(key);
   saves_.Cancel(key);
 }
 

@@ -1,6 +1,7 @@
 // From a launch order to a task that runs. It waits until somebody has looked at the paths that it names
-// (path_probe.h), then for its save, if that is not here (launch_saves.h), for the operator's prolog (site_hooks.h),
-// then for its code, if that is a snapshot (snapshot_unpacker.h); a stop may come at any moment in between.
+// (path_probe.h), then for its image (launch_images.h), for its save, if that is not here (launch_saves.h), for the
+// operator's prolog (site_hooks.h), then for its code, if that is a snapshot (snapshot_unpacker.h); a stop may come at
+// any moment in between.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "nodeagent/control/agent_task.h"
+#include "nodeagent/launch/launch_images.h"
 #include "nodeagent/launch/launch_saves.h"
 #include "nodeagent/launch/path_probe.h"
 #include "nodeagent/launch/site_hooks.h"
@@ -54,12 +56,20 @@ class TaskStarter {
   void RunEpilog(const TaskKey& key) { site_.RunEpilog(key, runtime_.FolderOf(key)); }
   // Why the node is to get no more jobs; empty: it may.
   const std::string& site_fault() const { return site_.fault(); }
-  // How far the copy of its save has got.
-  void Report(const TaskKey& key, v1::ObservedTask* out) const { saves_.Report(key, out); }
-  void Forget(const TaskKey& key) { saves_.Forget(key); }
+  // How far its image and the copy of its save have got.
+  void Report(const TaskKey& key, v1::ObservedTask* out) const {
+    images_.Report(key, out);
+    saves_.Report(key, out);
+  }
+  void Forget(const TaskKey& key) {
+    images_.Forget(key);
+    saves_.Forget(key);
+  }
 
  private:
   void OnPaths(const TaskKey& key, const PathOutcome& outcome);
+  void StartWithImage(const TaskKey& key, AgentTask& task);
+  void OnImage(const TaskKey& key, const ImageOutcome& outcome);
   void StartWithSave(const TaskKey& key, AgentTask& task);
   void OnSaveReady(const TaskKey& key, const SaveOutcome& outcome);
   void StartTask(const TaskKey& key, AgentTask& task);
@@ -75,6 +85,7 @@ class TaskStarter {
   const TaskVariables base_variables_;
   PathProbe paths_;
   LaunchSaves saves_;
+  LaunchImages images_;
   SnapshotUnpacker unpacker_;
   SiteHooks site_;
   bool stopped_ = false;

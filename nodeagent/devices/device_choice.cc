@@ -60,7 +60,7 @@ bool GivesGpus(const DeviceChoice& choice) {
   return !choice.simulated_gpus || !IsOne(choice, "auto");
 }
 
-Result<NodeDevices> DevicesOf(const DeviceChoice& choice, std::uint32_t gpus) {
+Result<NodeDevices> DevicesOf(const DeviceChoice& choice, std::uint32_t gpus, bool in_image) {
   NodeDevices devices;
   devices.huge_page_kib = ReservedHugePages(choice.root);
   if (choice.infiniband == "auto") Join(FabricDevices(choice.root), &devices);
@@ -68,6 +68,7 @@ Result<NodeDevices> DevicesOf(const DeviceChoice& choice, std::uint32_t gpus) {
   Result<NodeDevices> found = GpuDevices(choice);
   if (!found.ok()) return found.status();
   Join(std::move(*found), &devices);
+  if (in_image) ShowDriverLibraries(choice.root, &devices);
   return devices;
 }
 

@@ -27,8 +27,9 @@ Status CheckChoice(const DeviceChoice& choice);
 // Whether tasks with GPUs get any devices on this node.
 bool GivesGpus(const DeviceChoice& choice);
 
+// `in_image`: the container does not see the node's own system.
 // Looks anew each time: a driver may have been loaded since, and a card may have gone. A few reads of /dev, /proc, /sys
 // and the CDI folders. An error is one of the node; `fix` says what the operator does.
-Result<NodeDevices> DevicesOf(const DeviceChoice& choice, std::uint32_t gpus);
+Result<NodeDevices> DevicesOf(const DeviceChoice& choice, std::uint32_t gpus, bool in_image = false);
 
 }  // namespace glim::nodeagent

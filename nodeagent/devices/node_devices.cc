@@ -11,6 +11,7 @@
 #include <iterator>
 #include <optional>
 #include <set>
+#include <span>
 #include <sstream>
 #include <system_error>
 
@@ -116,19 +117,27 @@ bool IsDriverLibrary(const std::string& name) {
   });
 }
 
+// The first folder that has the driver's libraries; empty: none has.
+std::string LibraryFolderAmong(const std::string& root, std::span<const char* const> folders) {
+  for (const char* folder : folders) {
+    if (IsThere(root + folder + "/" + kFirstLibrary)) return root + folder;
+  }
+  return "";
+}
+
+void ShowLibraries(const std::string& folder, NodeDevices* devices) {
+  for (const std::string& name : NamesIn(folder)) {
+    if (!IsDriverLibrary(name)) continue;
+    const std::string below = "/" + name;
+    devices->files.push_back({folder + below, kDriverTarget + below, true});
+  }
+  devices->library_folder = kDriverTarget;
+}
+
 void AddLibraries(const std::string& root, NodeDevices* devices) {
-  for (const char* folder : kSeenFolders) {
-    if (IsThere(root + folder + "/" + kFirstLibrary)) return;
-  }
-  for (const char* folder : kDriverFolders) {
-    if (!IsThere(root + folder + "/" + kFirstLibrary)) continue;
-    for (const std::string& name : NamesIn(root + folder)) {
-      if (!IsDriverLibrary(name)) continue;
-      devices->files.push_back({root + folder + "/" + name, std::string(kDriverTarget) + "/" + name, true});
-    }
-    devices->library_folder = kDriverTarget;
-    return;
-  }
+  if (!LibraryFolderAmong(root, kSeenFolders).empty()) return;
+  const std::string folder = LibraryFolderAmong(root, kDriverFolders);
+  if (!folder.empty()) return ShowLibraries(folder, devices);
   devices->notes.push_back(std::string("the driver's libraries were not found (") + kFirstLibrary +
                            "): tasks have GPUs and nothing to use them by");
 }
@@ -158,6 +167,13 @@ bool IsSystemPath(const std::string& path) {
     if (path == folder || path.starts_with(folder + "/")) return true;
   }
   return false;
+}
+
+void ShowDriverLibraries(const std::string& root, NodeDevices* devices) {
+  if (!devices->library_folder.empty()) return;
+  std::string folder = LibraryFolderAmong(root, kSeenFolders);
+  if (folder.empty()) folder = LibraryFolderAmong(root, kDriverFolders);
+  if (!folder.empty()) ShowLibraries(folder, devices);
 }
 
 Result<NodeDevices> DriverDevices(const std::string& root) {

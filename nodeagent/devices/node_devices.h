@@ -47,6 +47,9 @@ struct NodeDevices {
 // a job must not start without its GPUs.
 Result<NodeDevices> DriverDevices(const std::string& root);
 
+// For a container that does not see the node's own system: the driver's libraries, where the node has them.
+void ShowDriverLibraries(const std::string& root, NodeDevices* devices);
+
 // The RDMA cards that programs use: /dev/infiniband/uverbs*, rdma_cm. What manages the fabric (umad, issm) is not.
 NodeDevices FabricDevices(const std::string& root);
 

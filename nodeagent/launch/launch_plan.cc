@@ -13,6 +13,7 @@
 #include "nodeagent/launch/task_secrets.h"
 #include "nodeagent/launch/task_variables.h"
 #include "nodeagent/saves/save_tree.h"
+#include "scheduler/core/model/image_name.h"
 #include "scheduler/core/model/spec_limits.h"
 #include "sdk/base/snapshot_name.h"
 
@@ -54,10 +55,6 @@ Status CheckLimits(const v1::TaskLimits& limits) {
 Status CheckOrder(const v1::TaskLaunch& launch) {
   if (launch.ranks() < 1 || launch.ranks() > kRanksPerTaskMax) {
     return InvalidArgument("ranks", "ranks must be 1 to " + std::to_string(kRanksPerTaskMax));
-  }
-  if (!launch.image().empty() && launch.image() != "host") {
-    return InvalidArgument("image", "image \"" + launch.image() + "\": this node runs processes of the host only",
-                           "use image: host");
   }
   if (launch.run().empty() || HasNul(launch.run())) return InvalidArgument("run", "run is empty or holds a zero byte");
   if (!launch.workdir().empty() && !IsPath(launch.workdir())) {
@@ -126,12 +123,44 @@ void PlanPlaces(const AgentOptions& options, const v1::TaskLaunch& launch, Launc
   }
 }
 
+// What the image says is overridden by the job, and what the node knows of its network by nobody.
+TaskVariables VariablesOf(const ImageFacts& facts, const TaskVariables& base) {
+  TaskVariables variables = base;
+  for (const auto& [name, value] : facts.env) {
+    if (name.starts_with("GLIM_")) continue;
+    if (name == NameOf(TaskVariable::kPath)) variables[name] = value;
+    variables.emplace(name, value);
+  }
+  return variables;
+}
+
+Status PlanImage(const AgentOptions& options, const v1::TaskLaunch& launch, const ImageAnswer* here, LaunchSpec* spec) {
+  if (!NamesImage(launch)) return Status::Ok();
+  const Result<core::ImageName> name = core::ParseImageName(launch.image());
+  if (!name.ok()) return name.status();
+  if (!options.in_containers()) {
+    return Status(StatusCode::kFailedPrecondition,
+                  "image " + launch.image() + ": this node runs jobs as plain processes, without containers")
+        .WithFix("use nodes whose agents run containers (runtime: runc), or image: host");
+  }
+  spec->image = ImageLaunch{name->path, "", "", ""};
+  if (here == nullptr) return Status::Ok();
+  spec->image->file = here->file;
+  spec->image->passwd = here->facts.passwd;
+  spec->image->group = here->facts.group;
+  spec->shell = here->facts.shell;
+  if (launch.workdir().empty() && !here->facts.workdir.empty()) spec->workdir = here->facts.workdir;
+  return Status::Ok();
+}
+
 std::string Shell() { return ::access("/bin/bash", X_OK) == 0 ? "/bin/bash" : "/bin/sh"; }
 
 }  // namespace
 
+bool NamesImage(const v1::TaskLaunch& launch) { return !launch.image().empty() && launch.image() != core::kHostImage; }
+
 Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& base, const TaskKey& key,
-                              const std::string& task_folder, const v1::TaskLaunch& launch) {
+                              const std::string& task_folder, const v1::TaskLaunch& launch, const ImageAnswer* image) {
   if (Status status = CheckOrder(launch); !status.ok()) return status;
   Result<std::optional<TaskUser>> user = UserOf(options, launch);
   if (!user.ok()) return user.status();
@@ -140,9 +169,10 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& 
   spec.task = ToString(key);
   spec.job_name = launch.job_name();
   spec.workdir = launch.workdir().empty() ? HomeOf(options, base) : launch.workdir();
+  spec.shell = Shell();
+  if (Status status = PlanImage(options, launch, image, &spec); !status.ok()) return status;
   PlanCode(options, TaskPaths(task_folder), launch, &spec);
   spec.run = launch.run();
-  spec.shell = Shell();
   spec.log_folder = LogFolder(options, key.job, key.attempt);
   spec.log_limits = options.log_limits;
   spec.gpus = launch.gpus();
@@ -154,7 +184,8 @@ Result<LaunchSpec> PlanLaunch(const AgentOptions& options, const TaskVariables& 
   }
   const v1::TaskLimits& limits = launch.limits();
   spec.limits = {limits.memory_bytes(), limits.cpu_millis(), limits.pids(), limits.shm_bytes()};
-  const Result<TaskVariables> variables = PlanVariables(options, base, key, task_folder, launch, spec.workdir);
+  const TaskVariables of_image = image != nullptr ? VariablesOf(image->facts, base) : base;
+  const Result<TaskVariables> variables = PlanVariables(options, of_image, key, task_folder, launch, spec.workdir);
   if (!variables.ok()) return variables.status();
   if (Status status = CheckFitsExec(*variables, spec.run); !status.ok()) return status;
   spec.env.assign(variables->begin(), variables->end());

@@ -32,6 +32,8 @@ void SetLocalPaths(const std::string& own_folder, v1::ObservedTask* task) {
   }
 }
 
+std::string ImageFolderOf(const AgentOptions& options) { return options.state_dir + "/images"; }
+
 std::string LogFolder(const AgentOptions& options, std::uint64_t job, std::uint32_t attempt) {
   return options.state_dir + "/logs/" + std::to_string(job) + "-" + std::to_string(attempt);
 }

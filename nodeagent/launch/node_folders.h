@@ -17,6 +17,8 @@ std::string BasePath(const std::string& checkpoint_folder, const v1::BaseSave& b
 // Sets `local` of each reported save that lies below `own_folder`, the job's checkpoint folder on this node.
 void SetLocalPaths(const std::string& own_folder, v1::ObservedTask* task);
 
+// Of this node's images (nodeagent/images/image_folder.h).
+std::string ImageFolderOf(const AgentOptions& options);
 std::string LogFolder(const AgentOptions& options, std::uint64_t job, std::uint32_t attempt);
 // The highest job number that the state folder holds logs, checkpoints or a task of; 0: none.
 std::uint64_t HighestJob(const std::string& state_dir);

@@ -55,8 +55,12 @@ struct AgentOptions {
   bool saves_group_readable = false;  // saves' folders are made their user's group's to read
   bool any_user = false;              // plain processes of all users are the agent's own user, for development
   std::vector<std::string> mount_allow = {"/home", "/data", "/scratch", "/mnt", "/srv"};  // what jobs may name
-  bool allow_io_uring = false;          // in containers (confinement/seccomp_profile.h)
-  bool allow_vsock = false;             // likewise
+  // Where images come from beside registries at public addresses: HOST[:PORT], or http://HOST[:PORT].
+  std::vector<std::string> image_registries;
+  std::int64_t image_bytes_max = std::int64_t{64} << 30;    // of one image, while it is unpacked
+  std::int64_t images_bytes_max = std::int64_t{200} << 30;  // of all that this node keeps
+  bool allow_io_uring = false;                              // in containers (confinement/seccomp_profile.h)
+  bool allow_vsock = false;                                 // likewise
   std::string user_namespace = "auto";  // of containers: yes, no, or auto: where the kernel allows; completed: not auto
   std::int64_t reserve_memory_bytes = -1;       // of the node, for itself; completed: -1 where tasks have no containers
   std::int64_t tmp_bytes_max = 0;               // of a container's own /tmp; 0: as much as the disk has

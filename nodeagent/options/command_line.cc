@@ -57,6 +57,17 @@ void AddContainerOptions(CLI::App& app, AgentOptions& o) {
          "how much a task may have in its container's /tmp (units: KiB, MiB, GiB); who has more is killed (0: as "
          "much as the disk has)")
       ->transform(CLI::AsSizeValue(false));
+  app.add_option("--image-registries", o.image_registries,
+                 "where images come from beside registries at public addresses: HOST[:PORT], or http://HOST[:PORT] "
+                 "without TLS");
+  app.add_option("--image-bytes", o.image_bytes_max,
+                 "how much one image may take while it is unpacked (units: KiB, MiB, GiB)")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--images-bytes", o.images_bytes_max,
+                 "how much the images that this node keeps may take; the least recently used go first")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
   app.add_flag("--allow-io-uring", o.allow_io_uring,
                "containers may use io_uring, whose kernel code had many holes (they may not)");
   app.add_flag("--allow-vsock", o.allow_vsock,

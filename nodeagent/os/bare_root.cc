@@ -50,9 +50,10 @@ bool ShowRest() {
 
 }  // namespace
 
-Status EnterBareRoot() {
+Status EnterBareRoot(const BareRootMore& more) {
   const auto fault = [](const char* doing) { return IoError(errno, doing); };
-  if (::unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC) != 0) return fault("leave the node's namespaces");
+  if (::unshare(CLONE_NEWNS | CLONE_NEWIPC | (more.network ? 0 : CLONE_NEWNET)) != 0)
+    return fault("leave the node's namespaces");
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
       ::mount("glim", kPlace, "tmpfs", kHarmless, "size=64k,mode=755") != 0) {
     return fault("make a root");
@@ -61,6 +62,9 @@ Status EnterBareRoot() {
     if (!ShowPrograms(path)) return fault("show the programs");
   }
   if (!ShowRest()) return fault("show /proc");
+  if (more.show) {
+    if (Status status = more.show(kPlace); !status.ok()) return status;
+  }
   if (::mount(nullptr, kPlace, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | kHarmless, nullptr) != 0 ||
       ::chdir(kPlace) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 || ::umount2(".", MNT_DETACH) != 0 ||
       ::chdir("/") != 0) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -35,6 +36,7 @@ constexpr std::size_t kStacksBytesMax = 256 * 1024;
 constexpr milliseconds kLookAgain{20};
 constexpr int kQuietLooks = 5;  // an answer that has not grown for so many is whole
 constexpr const char* kDebugger = "/usr/bin/gdb";
+constexpr rlim_t kDebuggerBytesMax = rlim_t{4} << 30;  // of addresses: no program's symbols take a node's memory
 
 bool Has(std::uint64_t signals, int signal) { return (signals >> (signal - 1) & 1) != 0; }
 
@@ -100,6 +102,8 @@ Debugger StartDebugger(pid_t target) {
   debugger.status = started.status();
   if (!started.ok()) return debugger;
   debugger.pid = *started;
+  const rlimit memory{kDebuggerBytesMax, kDebuggerBytesMax};
+  (void)::prlimit(debugger.pid, RLIMIT_AS, &memory, nullptr);
   debugger.process = UniqueFd(OpenPidfd(*started));
   return debugger;
 }

@@ -30,7 +30,6 @@ constexpr milliseconds kAnswerLimit{2000};  // of one Python program
 constexpr milliseconds kDebuggerLimit{20'000};
 constexpr std::size_t kAskedMax = 16;  // Python programs
 constexpr std::size_t kDebuggedMax = 8;
-constexpr rlim_t kDebuggerBytesMax = rlim_t{4} << 30;  // of addresses: no program's symbols take a node's memory
 
 // What starts programs, and does nothing itself.
 constexpr std::string_view kStarters[] = {"bash", "sh", "dash", "glim-init", "glim-shim", "runc", "crun", "torchrun"};
@@ -148,9 +147,8 @@ bool TakeUsersRights(const EvidenceOrder& order) {
   if (!order.user || ::geteuid() != 0) return true;
   UniqueFd container = ContainerOf(order);
   if (!EnterBareRoot().ok()) container.Reset();
-  const rlimit none{0, 0}, memory{kDebuggerBytesMax, kDebuggerBytesMax};
+  const rlimit none{0, 0};
   (void)::setrlimit(RLIMIT_CORE, &none);
-  (void)::setrlimit(RLIMIT_AS, &memory);
   return BecomeUser(order.user->uid, order.user->gid, order.user->groups, container).ok();
 }
 

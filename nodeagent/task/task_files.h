@@ -75,6 +75,13 @@ struct ContainerLaunch {
   std::string cgroup;  // the task's, absolute, below each controller's root; the container's own is below it
 };
 
+// The image that the task runs in; not in the launch file, for only who prepares the container asks.
+struct ImageLaunch {
+  std::string path;           // of the node's, as the job names it; empty: it is a registry's
+  std::string file;           // the squashfs file; empty: it is not here yet
+  std::string passwd, group;  // its files of accounts
+};
+
 struct LaunchSpec {
   std::string task;  // job.attempt.index
   // The folder of its group in the unified hierarchy, in which all its processes are; empty: this node has no groups.
@@ -97,6 +104,7 @@ struct LaunchSpec {
   std::string code_folder;  // where the agent unpacks the job's code; empty: the workdir is the node's own folder
   std::vector<Mount> mounts;
   TaskLimits limits;
+  std::optional<ImageLaunch> image;          // none: the node's own system
   std::optional<ContainerLaunch> container;  // none: plain processes of the node
   std::optional<TaskUser> user;              // whose rights it has; none: the agent's own user, never in a container
 };

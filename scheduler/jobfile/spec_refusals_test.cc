@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadSpec{"mpi", With("launcher: mpi"), "not supported by this version", "launcher", "per-gpu"},
                     BadSpec{"fence", With("restart: {require_fence: true}"), "not supported by this version",
                             "restart.require_fence", ""},
-                    BadSpec{"image", With("image: ubuntu:22.04"), "not supported by this version", "image", "host"}),
+                    BadSpec{"image", With("image: ubuntu:22.04"), "names no registry", "image", "host"}),
     [](const auto& info) { return info.param.label; });
 
 INSTANTIATE_TEST_SUITE_P(

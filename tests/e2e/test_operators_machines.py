@@ -250,3 +250,45 @@ def test_a_store_of_postgresql(site):
     told = site.type_in(head, "sudo -u glim glim doctor server || true")
     assert re.search(r"^ok +server +store +PostgreSQL [0-9.]+ answers$", told, re.MULTILINE), told
     assert users_of(site, head) == {"glim"}
+
+
+def test_the_schedulers_machine_is_lost_and_its_database_is_on_another(site):
+    """Of its disk a copy of the key file is left. What runs runs on, and what was acknowledged comes to its turn."""
+    head, other, node = site.head, site.other, site.node
+    site.pin = as_printed(r"^authority +([0-9a-f]{64})$", site.type_in(head, "glim whoami"))
+    site.type_in(node, "systemctl stop glim-agent\nrm -rf /var/lib/glim-agent")
+    site.enrol_node(site.pin)
+    node.write("/etc/glim/agent.yaml", yamls(INSTALL)[2])
+    site.type_in(node, "systemctl start glim-agent")
+    site.wait_ready()
+    site.type_in(head, f"rm -f kim.token\n{site.install[8]}")
+    site.carry(head, "/kim.token", node, "/home/kim/kim.token", 1001)
+    site.type_in(node, site.install[9].replace("HEX", site.pin), user="kim")
+    node.write(
+        "/home/kim/stays.yaml",
+        "name: stays\nnodes: 1\ngpus_per_node: 0\nrun: echo it starts >>starts; exec sleep 3600\n",
+    )
+    site.type_in(node, "glim submit stays.yaml", user="kim")
+    wait_until(lambda: os.path.exists(node.path("/home/kim/starts")), 60, "job 1 runs")
+    node.write("/home/kim/next.yaml", "name: next\nnodes: 1\ngpus_per_node: 0\nrun: echo it has its turn\n")
+    site.type_in(node, "glim submit next.yaml", user="kim")
+
+    site.carry(head, "/var/lib/glim-keys/cluster.key", other, f"{SAFE}/cluster.key")
+    site.type_in(head, "systemctl disable --now glim-scheduler\nrm -rf /var/lib/glim /var/lib/glim-keys")
+    for path in (CONFIG, "/etc/glim/postgres.conf"):
+        site.carry(head, path, other, path)
+    lets_in = "echo 'hostssl glim glim 10.0.0.2/32 scram-sha-256' >>/etc/postgresql/15/main/pg_hba.conf"
+    site.type_in(other, f"chown -R glim /etc/glim\n{lets_in}\nsystemctl restart postgresql")
+    steps = [line for line in pages.blocks(BACK_UP)[-1].splitlines() if "# SQLite alone" not in line]
+    site.type_in(other, "\n".join(["rm -rf /var/lib/glim /var/lib/glim-keys", f"cd {SAFE}", *steps]))
+    node.write("/etc/glim/agent.yaml", with_lines(node.read("/etc/glim/agent.yaml"), scheduler="other:7603"))
+    site.type_in(node, "systemctl restart glim-agent")
+    site.wait_ready(other)
+
+    def state(job):
+        return site.glim(f"status {job}", other)["job"]["state"]
+
+    assert (state(1), state(2)) == ("running", "queued")
+    site.type_in(other, "glim cancel 1 -y")
+    wait_until(lambda: state(2) == "succeeded", 60, "job 2 has its turn")
+    assert node.read("/home/kim/starts") == "it starts\n"

@@ -56,9 +56,11 @@ class Node {
     Holds(server.ok(), "it listens", server.status().message());
     server_ = std::move(server).value();
     grpc::ChannelArguments arguments;
-    for (const char* backoff : {GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, GRPC_ARG_MIN_RECONNECT_BACKOFF_MS})
-      arguments.SetInt(backoff, 1);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 1);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 10);
+    // And so long may a connection take, whatever else the machine does.
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                     static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(kHung).count()));
     stub_ = std::make_unique<grpc::GenericStub>(
         grpc::CreateCustomChannel(server_->address(), grpc::InsecureChannelCredentials(), arguments));
   }

@@ -14,6 +14,7 @@
 
 #include "nodeagent/confinement/control_groups.h"
 #include "nodeagent/confinement/task_mounts.h"
+#include "nodeagent/os/last_words.h"
 #include "nodeagent/os/oom_score.h"
 #include "nodeagent/os/run_program.h"
 #include "nodeagent/programs/init/protocol.h"
@@ -26,9 +27,7 @@ namespace {
 
 constexpr std::size_t kSmallFileMax = 64 * 1024;
 constexpr std::int64_t kChargedAtOnce = 4 << 20;  // a kill may leave that much of a limit: a huge page and more
-constexpr std::size_t kWordsMax = 1 << 20;
-constexpr std::size_t kLineMax = 400;
-constexpr int kRemoveTries = 100;  // the kernel takes a moment to let go of what was killed
+constexpr int kRemoveTries = 100;                 // the kernel takes a moment to let go of what was killed
 constexpr useconds_t kRemovePauseUs = 10'000;
 constexpr int kAnswerSeconds = 30;  // a rank starts within milliseconds; this bounds a machine that hangs
 
@@ -40,22 +39,10 @@ std::string NameOf(const std::string& program) { return program.substr(program.r
 // What the runtime writes to its standard output and error, while it starts the container.
 std::string WordsFile(const ContainerLaunch& launch) { return launch.bundle + "/runc.words"; }
 
-// The last line that is not empty; `none` without one.
-std::string LastWords(const std::string& path, const std::string& none) {
-  const Result<std::string> text = ReadFile(path, kWordsMax);
-  std::string last = none;
-  if (!text.ok()) return last;
-  std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  }
-  return EscapedStart(last, kLineMax);
-}
-
 // The newest complaint in the runtime's log: a line of JSON with "level" and "msg". Without one: its last words.
 std::string RuncComplaint(const std::string& path, const std::string& words_path) {
   const Result<std::string> log = ReadFile(path, kSmallFileMax);
-  std::string words = LastWords(words_path, "no reason given");
+  std::string words = LastLineIn(words_path, "no reason given");
   if (!log.ok()) return words;
   std::istringstream lines(*log);
   for (std::string line; std::getline(lines, line);) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/image_name.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 
@@ -82,7 +83,7 @@ TimePoint StartSince(const ClusterState& state, const Attempt& attempt) {
   if (const auto watched = state.watch.attempts.find(attempt.id); watched != state.watch.attempts.end()) {
     since = std::max(since, watched->second.last);
   }
-  if (IsShared(attempt.base)) return since;
+  if (IsShared(attempt.base) && !RunsInImage(*state.FindJob(attempt.id.job)->spec)) return since;
   for (const Task* task : TasksOf(state, attempt.id)) since = std::max(since, task->copied_at);
   return since;
 }

@@ -32,8 +32,8 @@ bool AreHeardAt(const ClusterState& state, const Policy& policy, const Attempt& 
 TimePoint JudgedAt(const ClusterState& state, const Policy& policy, NodeId node, TimePoint due);
 TimePoint JudgedAt(const ClusterState& state, const Policy& policy, const Attempt& attempt, TimePoint due);
 
-// Since when the attempt's start counts: since this leader could order it, a copy of its save grew, or its nodes were
-// heard.
+// Since when the attempt's start counts: since this leader could order it, its image or a copy of its save grew, or its
+// nodes were heard.
 TimePoint StartSince(const ClusterState& state, const Attempt& attempt);
 
 }  // namespace glim::core

@@ -102,6 +102,10 @@ Written MergeTask(Changes& changes, const ObservedTask& seen) {
       task.copied_bytes = seen.copied_bytes;
       task.copied_at = changes.now();
     }
+    if (seen.image_bytes > task.image_bytes) {
+      task.image_bytes = seen.image_bytes;
+      task.copied_at = changes.now();
+    }
     if (seen.lost || seen.start_failed) task.phase = std::max(task.phase, TaskPhase::kExited);
     if (!task.first_output) task.first_output = seen.first_output;
     for (const Rank& rank : seen.ranks) {

@@ -263,6 +263,22 @@ TEST(SavePlace, ACopyThatGrowsHoldsUpTheStartsDeadline) {
   EXPECT_EQ(i.c.attempt(i.job, 2).outcome, Outcome::kStartFailed);
 }
 
+TEST(AnImage, ThatComesHoldsUpTheStartsDeadlineAndIsNoNodesFault) {
+  Cluster c(Zones{.nodes = 1});
+  const JobId job = c.Submit(SpecWith(1, [](JobSpec& spec) { spec.image = "sqfs:/data/torch.sqsh"; }));
+  c.script(job).runs = false;
+  c.Settle();
+  for (int minute = 1; minute <= 20; ++minute) {
+    c.Advance(Minutes(1));
+    c.Edit(job, 0, [&](ObservedTask& task) { task.image_bytes += 1000; });
+    ASSERT_EQ(c.job(job).state, JobState::kStarting) << minute;
+  }
+  c.Advance(c.policy().start_max + Seconds(1));
+  c.Settle();
+  EXPECT_EQ(c.attempt(job, 1).outcome, Outcome::kStartFailed);
+  EXPECT_EQ(c.node(NodeId(1)).suspect, 0u);
+}
+
 TEST(SavePlace, AProgramThatTrainedOnWithoutItsSaveFailsByItself) {
   SavedOnN1 i(2);
   i.c.Finish(i.urgent);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "scheduler/core/model/attempt_tasks.h"
+#include "scheduler/core/model/image_name.h"
 #include "scheduler/core/model/planted.h"
 #include "scheduler/core/model/save_reach.h"
 
@@ -63,6 +64,8 @@ StartVerdict JudgeStart(const ClusterState& state, const Attempt& ended) {
 
 std::vector<NodeId> SlowToStart(const ClusterState& state, const Attempt& attempt) {
   std::vector<NodeId> slow;
+  // Images come from elsewhere, and take as long as that takes.
+  if (RunsInImage(*state.FindJob(attempt.id.job)->spec)) return slow;
   for (const Task* task : TasksOf(state, attempt.id)) {
     const bool copies = !IsShared(attempt.base) && !HasWhole(attempt.base, task->node) && task->copy_time.ms == 0;
     if (task->phase < TaskPhase::kRunning && !copies) slow.push_back(task->node);

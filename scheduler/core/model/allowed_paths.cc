@@ -4,6 +4,8 @@
 #include <iterator>
 #include <set>
 
+#include "scheduler/core/model/image_name.h"
+
 namespace glim::core {
 namespace {
 
@@ -66,6 +68,8 @@ std::vector<NamedPath> PathsOnNodes(const JobSpec& spec) {
   for (std::size_t i = 0; i < spec.mounts.size(); ++i) {
     paths.push_back({"mounts[" + std::to_string(i) + "].source", spec.mounts[i].source});
   }
+  const Result<ImageName> image = ParseImageName(spec.image);
+  if (image.ok() && !image->path.empty()) paths.push_back({"image", image->path});
   return paths;
 }
 

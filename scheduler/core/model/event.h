@@ -94,6 +94,7 @@ struct ObservedTask {
   bool path_missing = false;
   bool save_missing = false;
   std::int64_t copied_bytes = 0;
+  std::int64_t image_bytes = 0;
   Duration copy_time;  // of the whole copy; 0: none, or not over
   TimePoint first_output;
   std::vector<Rank> ranks;

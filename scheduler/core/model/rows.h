@@ -266,7 +266,7 @@ struct Task {
   bool path_missing = false;      // with start_failed: a path that the job names is not there on its node
   bool save_missing = false;      // with start_failed: its save could not be had
   std::int64_t copied_bytes = 0;  // of the save that it goes on from, so far
-  TimePoint copied_at;            // when that number was last seen to grow
+  TimePoint copied_at;            // when that number, or image_bytes, was last seen to grow
   Duration copy_time;             // of the whole copy; 0: none, or not over
   TimePoint first_output;
   TimePoint released_at;
@@ -278,6 +278,7 @@ struct Task {
   bool out_of_memory = false;      // the kernel killed a process of it for its limit of memory
   std::uint32_t left_behind = 0;   // processes that its ranks had left when they ended: stopped with it
   std::string left_names{};        // what those are called, a few of them; bounded
+  std::int64_t image_bytes = 0;    // of its image, while that is fetched and unpacked, so far
   friend bool operator==(const Task&, const Task&) = default;
 };
 

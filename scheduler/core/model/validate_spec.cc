@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "scheduler/core/model/allowed_paths.h"
+#include "scheduler/core/model/image_name.h"
 #include "scheduler/core/model/spec_limits.h"
 #include "sdk/base/printable.h"
 #include "sdk/base/snapshot_name.h"
@@ -177,9 +178,7 @@ Status CheckCheckpointDir(const std::string& dir) {
 }
 
 Status CheckCommand(const JobSpec& spec) {
-  if (spec.image != "host") {
-    return InvalidArgument("image", "image " + Quoted(spec.image) + " is not supported by this version", "use 'host'");
-  }
+  if (const Result<ImageName> image = ParseImageName(spec.image); !image.ok()) return image.status();
   const auto blank = [](unsigned char c) { return std::isspace(c) != 0; };
   if (std::all_of(spec.run.begin(), spec.run.end(), blank)) {
     return InvalidArgument("run", "is empty", "write the shell command line to run on every node");

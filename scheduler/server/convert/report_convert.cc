@@ -195,6 +195,7 @@ Result<core::ObservedTask> TaskFromProto(const v1::ObservedTask& proto) {
   task.left_names = CutText(proto.left_names(), kCauseMax);
   task.save_missing = proto.save_missing();
   task.copied_bytes = std::clamp<std::int64_t>(proto.copied_bytes(), 0, kBytesMax);
+  task.image_bytes = std::clamp<std::int64_t>(proto.image_bytes(), 0, kBytesMax);
   task.copy_time = Milliseconds(std::clamp<std::int64_t>(proto.copy_ms(), 0, kDayMs));
   task.first_output = TimePoint{std::max<std::int64_t>(0, proto.first_output_ms())};
   std::set<std::uint32_t> seen;

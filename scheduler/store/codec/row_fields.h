@@ -283,6 +283,7 @@ void Fields(Io& io, RowRef<Io, core::Task> row) {
   io.Sparse("out_of_memory", row.out_of_memory);
   io.Sparse("left_behind", row.left_behind);
   io.Sparse("left_names", row.left_names);
+  io.Sparse("image_bytes", row.image_bytes);
 }
 
 template <typename Io>
